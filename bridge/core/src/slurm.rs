@@ -1,0 +1,165 @@
+//! Slurm as the bridge sees it: what it submits, and what it observes.
+//!
+//! Observed states are open ([`ObservedState::Unknown`]): a newer Slurm may say what we don't know,
+//! and that must be safe.
+
+use drawbridge_sim::{JobId, PartitionName, SlurmNode};
+use serde::{Deserialize, Serialize};
+
+/// A batch job to submit. Amounts are for the whole job unless the name says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Submission {
+    /// Job name.
+    pub name: String,
+    /// The batch script.
+    pub script: String,
+    /// Where to queue; Slurm's default partition if unset.
+    pub partition: Option<PartitionName>,
+    /// Account to charge.
+    pub account: Option<String>,
+    /// Quality of service.
+    pub qos: Option<String>,
+    /// Reservation to use.
+    pub reservation: Option<String>,
+    /// Workload characterisation key.
+    pub wckey: Option<String>,
+    /// Licences.
+    pub licenses: Option<String>,
+    /// Feature expression.
+    pub constraints: Option<String>,
+    /// Run as this user (name or number).
+    pub user_id: Option<String>,
+    /// Run as this group.
+    pub group_id: Option<String>,
+    /// Number of tasks: one per pod.
+    pub tasks: u32,
+    /// CPUs for each task.
+    pub cpus_per_task: u32,
+    /// Memory, in MiB.
+    pub memory: Memory,
+    /// Generic resources per task, as Slurm writes them: `gres/gpu:1`.
+    pub tres_per_task: Option<String>,
+    /// Generic resources per node, from an annotation.
+    pub tres_per_node: Option<String>,
+    /// Fewest nodes.
+    pub min_nodes: Option<u32>,
+    /// Most nodes.
+    pub max_nodes: Option<u32>,
+    /// Nodes that must not be used.
+    pub excluded_nodes: Vec<SlurmNode>,
+    /// Wall-clock limit, in minutes.
+    pub time_limit_minutes: Option<u32>,
+    /// An explicit priority.
+    pub priority: Option<u32>,
+    /// Whole nodes only.
+    pub exclusive: bool,
+    /// The mark by which we know our jobs, as JSON.
+    pub admin_comment: String,
+    /// Multi-category security label.
+    pub mcs_label: Option<String>,
+}
+
+/// How much memory a job asks for, in MiB. There is no "nothing": Slurm would take the whole node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Memory {
+    /// For each node.
+    PerNode(u64),
+    /// For each CPU.
+    PerCpu(u64),
+}
+
+/// A job's state as Slurm names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ObservedState {
+    /// In the queue.
+    Pending,
+    /// Allocated, nodes not ready yet.
+    Configuring,
+    /// Running.
+    Running,
+    /// Stopped, resources kept in part.
+    Suspended,
+    /// Ended, nodes not all free yet; the state it ended in.
+    Completing(Box<ObservedState>),
+    /// Ended with exit code 0.
+    Completed,
+    /// Cancelled.
+    Cancelled,
+    /// Ended with another exit code.
+    Failed,
+    /// Ran into its limit.
+    Timeout,
+    /// A node was lost.
+    NodeFail,
+    /// Pushed out by another job.
+    Preempted,
+    /// The nodes did not boot.
+    BootFail,
+    /// Ran into its deadline.
+    Deadline,
+    /// Killed for want of memory.
+    OutOfMemory,
+    /// Something newer than we are.
+    Unknown(String),
+}
+
+/// One job as Slurm describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObservedJob {
+    /// Its number.
+    pub id: JobId,
+    /// Its state.
+    pub state: ObservedState,
+    /// The reason for waiting (or ending), one word, as Slurm gives it. `None` when Slurm says none.
+    pub reason: Option<String>,
+    /// The free-text explanation beside the reason, where Slurm gives one.
+    pub reason_text: Option<String>,
+    /// Our mark, or somebody else's text.
+    pub admin_comment: String,
+    /// Seconds since the epoch at which it was submitted.
+    pub submit_time: u64,
+    /// The allocation, in the order of Slurm's node list; empty while it waits.
+    pub allocation: Vec<NodeAllocation>,
+    /// Expected or actual start, seconds since the epoch.
+    pub start_time: Option<u64>,
+    /// Expected or actual end, seconds since the epoch.
+    pub end_time: Option<u64>,
+    /// Partition.
+    pub partition: PartitionName,
+}
+
+/// What a job has on one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAllocation {
+    /// The node.
+    pub node: SlurmNode,
+    /// CPUs there.
+    pub cpus: u32,
+}
+
+/// One Slurm node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeInfo {
+    /// Its name.
+    pub name: SlurmNode,
+    /// Its state flags as Slurm lists them: `["MIXED", "DRAIN"]`.
+    pub state: Vec<String>,
+    /// Why it is drained or down; empty if it isn't.
+    pub reason: String,
+    /// Free text; NodeSets keep JSON here.
+    pub comment: String,
+    /// Partitions it belongs to.
+    pub partitions: Vec<PartitionName>,
+    /// CPUs.
+    pub cpus: u32,
+    /// Memory, MiB.
+    pub memory_mib: u64,
+    /// Generic resources as configured: `gpu:4`.
+    pub gres: String,
+}
