@@ -1,1 +1,5 @@
-//! Placeholder.
+//! Servers in process: a Kubernetes API server with what stands behind it, and slurmrestd.
+
+mod http;
+
+pub use http::{Method, Request, Response};

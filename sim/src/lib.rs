@@ -1,12 +1,13 @@
 //! Virtual time, seeded randomness, and slurmctld as a state machine.
-#![doc = ""]
 
+mod calendar;
 mod chain;
 mod ids;
 mod queue;
 mod rng;
 mod time;
 
+pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use ids::{AccountName, JobId, PartitionName, SlurmNode, UserName};
 pub use queue::EventQueue;
