@@ -1,0 +1,127 @@
+//! A scenario, read and checked: what the world needs to play it.
+//!
+//! [`format`](crate::format) turns YAML into this; nothing here can be wrong any more.
+
+use drawbridge_fakes::Behaviour;
+use drawbridge_sim::{Epoch, Seed, SlurmConfig, Span, Submission, Time};
+use serde_json::Value;
+
+use crate::expect::Expectation;
+
+/// A whole scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The file's name without folder and extension.
+    pub name: String,
+    /// One sentence: what it shows.
+    pub why: String,
+    /// Where its randomness comes from, unless the command line says otherwise.
+    pub seed: Seed,
+    /// Which moment time zero is.
+    pub epoch: Epoch,
+    /// When to stop at the latest.
+    pub until: Time,
+    /// The Slurm side: `slurm.conf`, `gres.conf`, release.
+    pub slurm: SlurmConfig,
+    /// Objects that Kubernetes holds at the start, in order: namespaces, nodes, the rest.
+    pub objects: Vec<Value>,
+    /// The bridge's configuration; `None` plays without a bridge.
+    pub bridge: Option<drawbridge_core::Config>,
+    /// How pods behave; the first that matches counts.
+    pub behaviours: Vec<Behaviour>,
+    /// What happens, by time.
+    pub steps: Vec<Step>,
+    /// What must come of it.
+    pub expect: Vec<Expectation>,
+    /// Settings that the Slurm model knows but doesn't honour yet, each with its place.
+    pub notes: Vec<String>,
+}
+
+/// One step of the timeline.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub action: Action,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Create or replace these objects, as `kubectl apply` would.
+    Apply(Vec<Value>),
+    /// Delete one object, as `kubectl delete` would.
+    Delete(ObjectRef),
+    /// Set the number of replicas.
+    Scale(ObjectRef, u32),
+    /// Apply a merge patch.
+    Patch(ObjectRef, Value),
+    /// `kubectl cordon` (true) or `uncordon` (false).
+    Cordon(String, bool),
+    /// Submit a native Slurm job.
+    Sbatch(Box<Submission>),
+    /// Cancel the native or bridged Slurm jobs of this name.
+    Scancel(String),
+    /// Change a Slurm node, as an administrator with `scontrol`.
+    SlurmNode(String, NodeChange),
+    /// Kill the bridge process and start it again later.
+    Crash(Crash),
+}
+
+/// An object in Kubernetes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectRef {
+    /// As `apiVersion` writes it.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty for cluster-wide kinds.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// What an administrator does to a Slurm node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeChange {
+    /// `scontrol update state=drain reason=…`.
+    Drain(String),
+    /// `scontrol update state=down reason=…`.
+    Down(String),
+    /// `scontrol update state=resume`.
+    Resume,
+}
+
+/// A crash of the bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// When exactly.
+    pub point: CrashPoint,
+    /// How long it stays down.
+    pub down_for: Span,
+}
+
+/// Where in the bridge's work a crash strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrashPoint {
+    /// At once.
+    Now,
+    /// When it next wants this done, before it is sent.
+    Before(EffectKind),
+    /// When it next has this done: it takes effect, the reply is lost.
+    After(EffectKind),
+}
+
+/// The requests by which a scenario names a crash point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectKind {
+    /// Submitting a job.
+    Submit,
+    /// Patching a pod's labels, annotations or finalizers.
+    PatchPod,
+    /// Binding a pod.
+    Bind,
+    /// Cancelling or signalling a job.
+    Cancel,
+}
