@@ -1,5 +1,7 @@
 //! Servers in process: a Kubernetes API server with what stands behind it, and slurmrestd.
 
+mod cluster;
 mod http;
 
+pub use cluster::{Behaviour, Mpi, PodMatch, Runtime, Spread};
 pub use http::{Method, Request, Response};
