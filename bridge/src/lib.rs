@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The bridge's shell: what surrounds the pure core and touches the world.
+
+pub mod yaml;
