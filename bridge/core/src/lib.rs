@@ -1,8 +1,25 @@
 //! The bridge between Kubernetes and Slurm, as a state machine without a clock or a socket.
+//!
+//! ```text
+//!   Input ──▶ Bridge::step(now, input) ──▶ Vec<Effect>
+//! ```
+//!
+//! Start at [`Bridge::step`]. One [`Effect`] is exactly one request; whoever performs it decides
+//! nothing. There is no state of our own: after a crash, everything is rebuilt from what Kubernetes
+//! and Slurm say.
 
+pub mod admission;
+mod bridge;
+pub mod config;
 pub mod effect;
+mod facts;
 pub mod input;
+pub mod names;
 pub mod slurm;
 
+pub use bridge::Bridge;
+pub use config::{Config, ConfigError, LabelExpression, LabelSelector, Placeholder, PollSeconds};
 pub use effect::{Effect, KubeRequest, Method, NodeTarget, SlurmRequest};
+pub use facts::{BridgeFact, FactSubject};
 pub use input::{CallId, Input, KubeReply, Lost, SlurmFault, SlurmReply, StreamId, WatchEvent};
+pub use names::{KubeNode, ObjectKey, Uid};

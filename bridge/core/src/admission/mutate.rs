@@ -1,0 +1,130 @@
+//! What is changed: the scheduler's name, the node's name, the toleration for Slurm's nodes.
+
+use serde_json::{Value, json};
+
+use super::{allow, in_managed_namespace, scheduler_name};
+use crate::{config::Config, names::MANAGED_TAINT};
+
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+pub(super) fn respond(config: &Config, request: &Value) -> Value {
+    if request["operation"] != "CREATE" {
+        return allow();
+    }
+    let patch = patch(config, request);
+    if patch.is_empty() {
+        return allow();
+    }
+    let text = Value::Array(patch).to_string();
+    json!({ "allowed": true, "patchType": "JSONPatch", "patch": base64(text.as_bytes()) })
+}
+
+fn patch(config: &Config, request: &Value) -> Vec<Value> {
+    let pod = &request["object"];
+    let asked = scheduler_name(pod);
+    let takes_over =
+        in_managed_namespace(config, request) && (asked.is_empty() || asked == DEFAULT_SCHEDULER);
+    if !takes_over && asked != config.scheduler_name {
+        return Vec::new();
+    }
+    let mut patch = Vec::new();
+    if takes_over {
+        patch.push(json!({
+            "op": "add", "path": "/spec/schedulerName", "value": config.scheduler_name,
+        }));
+    }
+    if pod["spec"]["nodeName"]
+        .as_str()
+        .is_some_and(|node| !node.is_empty())
+    {
+        patch.push(json!({ "op": "remove", "path": "/spec/nodeName" }));
+    }
+    patch.extend(toleration(config, &pod["spec"]["tolerations"]));
+    patch
+}
+
+/// Adds the toleration unless the pod has it.
+fn toleration(config: &Config, present: &Value) -> Option<Value> {
+    let ours = json!({
+        "key": MANAGED_TAINT, "operator": "Equal",
+        "value": config.scheduler_name, "effect": "NoExecute",
+    });
+    match present.as_array() {
+        Some(present) if present.contains(&ours) => None,
+        Some(_) => Some(json!({ "op": "add", "path": "/spec/tolerations/-", "value": ours })),
+        None => Some(json!({ "op": "add", "path": "/spec/tolerations", "value": [ours] })),
+    }
+}
+
+/// Standard base64 with padding, which is how patches travel.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let index = (bits >> (18 - 6 * place)) & 63;
+            let letter = if place <= chunk.len() {
+                ALPHABET[index as usize]
+            } else {
+                b'='
+            };
+            text.push(char::from(letter));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mutated(namespace: &str, pod: Value) -> String {
+        let request = json!({ "operation": "CREATE", "namespace": namespace, "object": pod });
+        let lines: Vec<_> = patch(&Config::as_shipped(), &request)
+            .iter()
+            .map(|op| format!("{} {} {}", op["op"], op["path"], op["value"]))
+            .collect();
+        lines.join("\n").replace('"', "")
+    }
+
+    #[test]
+    fn a_pod_of_a_managed_namespace_becomes_ours_and_tolerates_slurms_nodes() {
+        let pod = json!({ "spec": { "schedulerName": "default-scheduler", "nodeName": "n1" } });
+        insta::assert_snapshot!(mutated("slurm-bridge", pod), @"
+        add /spec/schedulerName slurm-bridge-scheduler
+        remove /spec/nodeName null
+        add /spec/tolerations [{effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}]
+        ");
+    }
+
+    #[test]
+    fn another_scheduler_and_another_namespace_are_left_alone() {
+        let other = json!({ "spec": { "schedulerName": "volcano" } });
+        assert_eq!(mutated("slurm-bridge", other), "");
+        let default = json!({ "spec": { "schedulerName": "default-scheduler" } });
+        assert_eq!(mutated("elsewhere", default), "");
+    }
+
+    #[test]
+    fn a_pod_that_names_us_anywhere_gets_only_the_toleration() {
+        let pod =
+            json!({ "spec": { "schedulerName": "slurm-bridge-scheduler", "tolerations": [] } });
+        insta::assert_snapshot!(mutated("elsewhere", pod), @"add /spec/tolerations/- {effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}");
+    }
+
+    #[test]
+    fn base64_pads_as_the_standard_says() {
+        let rows = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ];
+        for (plain, coded) in rows {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What an operator sets. The keys are the existing bridge's; those below the line are ours.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The bridge's configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    default = "Config::as_shipped"
+)]
+pub struct Config {
+    /// Pods with this `spec.schedulerName` are ours.
+    pub scheduler_name: String,
+    /// Where slurmrestd answers.
+    pub slurm_rest_api: String,
+    /// Namespaces whose pods are sent to Slurm.
+    pub managed_namespaces: Vec<String>,
+    /// Namespaces with these labels are sent to Slurm; if set, the list isn't looked at.
+    pub managed_namespace_selector: Option<LabelSelector>,
+    /// Multi-category security label of our jobs; Slurm refuses one unless it has an MCS plugin.
+    pub mcs_label: Option<String>,
+    /// Partition of our jobs unless an annotation names one; Slurm's default if unset.
+    pub partition: Option<String>,
+    /// Tells this Kubernetes cluster's jobs from those of others on the same Slurm.
+    pub cluster_id: String,
+    /// What stands for a workload in Slurm.
+    pub placeholder: Placeholder,
+    /// Memory of a pod that asks for none, as a Kubernetes quantity. Slurm would take all there is.
+    pub default_memory: String,
+    /// Whole nodes only, unless an annotation says otherwise.
+    pub exclusive: bool,
+    /// Keep pods that aren't ours off Slurm's nodes by a taint.
+    pub taint_nodes: bool,
+    /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
+    pub kill_wait_seconds: u32,
+    /// How often Slurm is asked.
+    pub poll_seconds: PollSeconds,
+}
+
+/// What stands for a workload in Slurm while its pods live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Placeholder {
+    /// A batch script where slurmd runs, an external job elsewhere. Today: always a script.
+    Auto,
+    /// A batch script.
+    Script,
+    /// An external job, for nodes without slurmd. Not modelled yet.
+    External,
+}
+
+/// How often Slurm is asked, in seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    default = "PollSeconds::as_shipped"
+)]
+pub struct PollSeconds {
+    /// Job states, while something waits or ends.
+    pub waiting: u32,
+    /// Job states, while everything runs.
+    pub running: u32,
+    /// Job states, while there is nothing.
+    pub idle: u32,
+    /// Nodes.
+    pub nodes: u32,
+    /// All jobs in full, as a safety net.
+    pub all_jobs: u32,
+}
+
+/// Chooses objects by their labels, as Kubernetes does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LabelSelector {
+    /// Labels with exactly these values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Further conditions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<LabelExpression>,
+}
+
+/// One condition on a label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LabelExpression {
+    /// The label.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// What it is compared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+}
+
+/// Why a configuration can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// External placeholders come later.
+    #[error("placeholder `external` is not modelled yet")]
+    ExternalPlaceholder,
+    /// The memory isn't a quantity.
+    #[error("defaultMemory `{text}` is not a quantity")]
+    DefaultMemory {
+        /// What was written.
+        text: String,
+    },
+    /// A name that must not be empty is.
+    #[error("{key} is empty")]
+    Empty {
+        /// Which.
+        key: &'static str,
+    },
+    /// An interval of zero would ask without a pause.
+    #[error("pollSeconds.{key} is 0")]
+    ZeroPoll {
+        /// Which.
+        key: &'static str,
+    },
+}
+
+impl ConfigError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::ExternalPlaceholder => "use `auto` or `script`",
+            Self::DefaultMemory { .. } => "write a Kubernetes quantity such as `100Mi`",
+            Self::Empty { .. } => "give it a name, or leave the key out",
+            Self::ZeroPoll { .. } => "use a whole number of seconds, at least 1",
+        }
+    }
+}
+
+impl Config {
+    /// The values in force where nothing is set.
+    pub fn as_shipped() -> Self {
+        Self {
+            scheduler_name: "slurm-bridge-scheduler".into(),
+            slurm_rest_api: "http://slurm-restapi.slurm:6820".into(),
+            managed_namespaces: vec!["slurm-bridge".into()],
+            managed_namespace_selector: None,
+            mcs_label: None,
+            partition: None,
+            cluster_id: "drawbridge".into(),
+            placeholder: Placeholder::Auto,
+            default_memory: "100Mi".into(),
+            exclusive: false,
+            taint_nodes: true,
+            kill_wait_seconds: 30,
+            poll_seconds: PollSeconds::as_shipped(),
+        }
+    }
+
+    /// Says what is wrong with it, if anything is.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.placeholder == Placeholder::External {
+            return Err(ConfigError::ExternalPlaceholder);
+        }
+        for (key, name) in [
+            ("schedulerName", &self.scheduler_name),
+            ("clusterId", &self.cluster_id),
+        ] {
+            if name.is_empty() {
+                return Err(ConfigError::Empty { key });
+            }
+        }
+        self.poll_seconds.check()
+    }
+
+    /// The namespace selector, unless it is unset or chooses nothing in particular.
+    pub fn namespace_selector(&self) -> Option<&LabelSelector> {
+        let empty = LabelSelector::default();
+        self.managed_namespace_selector
+            .as_ref()
+            .filter(|selector| **selector != empty)
+    }
+}
+
+impl PollSeconds {
+    /// The values in force where nothing is set.
+    pub const fn as_shipped() -> Self {
+        Self {
+            waiting: 1,
+            running: 5,
+            idle: 30,
+            nodes: 10,
+            all_jobs: 300,
+        }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let Self {
+            waiting,
+            running,
+            idle,
+            nodes,
+            all_jobs,
+        } = *self;
+        [
+            ("waiting", waiting),
+            ("running", running),
+            ("idle", idle),
+            ("nodes", nodes),
+            ("allJobs", all_jobs),
+        ]
+        .into_iter()
+        .find(|(_, secs)| *secs == 0)
+        .map_or(Ok(()), |(key, _)| Err(ConfigError::ZeroPoll { key }))
+    }
+}

@@ -1,0 +1,60 @@
+//! The names that users, Slurm and other tools see. They stay as the existing bridge spells them.
+
+use drawbridge_sim::name_type;
+
+/// Label on a pod: the number of its Slurm job.
+pub const JOB_ID_LABEL: &str = "scheduler.slinky.slurm.net/slurm-jobid";
+/// Annotation on a pod: the Kubernetes node that it was given.
+pub const NODE_ANNOTATION: &str = "slinky.slurm.net/slurm-node";
+/// Finalizer on a pod: keeps it until its job has been told.
+pub const FINALIZER: &str = "scheduler.slinky.slurm.net/finalizer";
+/// Label on a Kubernetes node: its name in Slurm.
+pub const SLURM_NODE_LABEL: &str = "slinky.slurm.net/slurm-nodename";
+/// Label on a NodeSet's worker pod: its name in Slurm.
+pub const WORKER_LABEL: &str = "nodeset.slinky.slurm.net/pod-hostname";
+/// Taint on a Kubernetes node that Slurm also knows; its value is the scheduler's name.
+pub const MANAGED_TAINT: &str = "slinky.slurm.net/managed-node";
+/// Label on a pod: the PodGroup that it belongs to, in its own namespace.
+pub const POD_GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
+/// How the reason of a drained node begins if the drain is ours.
+pub const REASON_PREFIX: &str = "slurm-bridge:";
+/// Annotation: how ranks go to nodes, `block` or `cyclic`.
+pub const DISTRIBUTION: &str = "drawbridge.dev/distribution";
+/// The user under which the bridge talks to the Kubernetes API server.
+pub const BRIDGE_USER: &str = "system:serviceaccount:slurm-bridge:drawbridge";
+/// Condition on a Kubernetes node: whether Slurm would place something on it.
+pub const NODE_CONDITION: &str = "SlurmSchedulable";
+
+name_type! {
+    /// A node as Kubernetes names it. A Slurm node is another type: the two names differ.
+    KubeNode
+}
+name_type! {
+    /// The uid of a Kubernetes object. A pod is its uid; its name may come back as another pod.
+    Uid
+}
+name_type! {
+    /// `namespace/name` of an object, to find and to print it.
+    ObjectKey
+}
+
+impl ObjectKey {
+    /// The key of an object in a namespace.
+    pub fn new(namespace: &str, name: &str) -> Self {
+        format!("{namespace}/{name}").into()
+    }
+
+    /// The part before the slash.
+    pub fn namespace(&self) -> &str {
+        self.as_str()
+            .split_once('/')
+            .map_or("", |(namespace, _)| namespace)
+    }
+
+    /// The part after the slash.
+    pub fn name(&self) -> &str {
+        self.as_str()
+            .split_once('/')
+            .map_or(self.as_str(), |(_, name)| name)
+    }
+}
