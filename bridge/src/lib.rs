@@ -1,3 +1,4 @@
 //! The bridge's shell: what surrounds the pure core and touches the world.
 
+pub mod slurm;
 pub mod yaml;
