@@ -1,5 +1,7 @@
 //! Scenario files and the twin world that plays them.
 
+pub mod expect;
+pub mod format;
 mod frame;
 mod record;
 

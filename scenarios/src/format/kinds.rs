@@ -1,0 +1,102 @@
+//! The Kubernetes kinds that a scenario may have, as data: one row each.
+//!
+//! A kind that the twin's API server doesn't serve is refused here, with its place in the file.
+
+/// One kind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// As manifests write it.
+    pub(crate) api_version: &'static str,
+    /// As manifests write it.
+    pub(crate) kind: &'static str,
+    /// As paths write it.
+    pub(crate) plural: &'static str,
+    /// Whether it lives in namespaces.
+    pub(crate) namespaced: bool,
+    /// Whether it has replicas to scale.
+    pub(crate) scalable: bool,
+}
+
+#[rustfmt::skip]
+static KINDS: &[Kind] = &[
+    row("v1",                           "Namespace",     "namespaces",      false, false),
+    row("v1",                           "Node",          "nodes",           false, false),
+    row("v1",                           "Pod",           "pods",            true,  false),
+    row("v1",                           "ConfigMap",     "configmaps",      true,  false),
+    row("v1",                           "ServiceAccount", "serviceaccounts", true, false),
+    row("batch/v1",                     "Job",           "jobs",            true,  false),
+    row("apps/v1",                      "Deployment",    "deployments",     true,  true),
+    row("apps/v1",                      "ReplicaSet",    "replicasets",     true,  true),
+    row("scheduling.k8s.io/v1",         "PriorityClass", "priorityclasses", false, false),
+    row("scheduling.x-k8s.io/v1alpha1", "PodGroup",      "podgroups",       true,  false),
+    row("slinky.slurm.net/v1beta1",     "NodeSet",       "nodesets",        true,  true),
+    row("slinky.slurm.net/v1alpha1",    "NodeSet",       "nodesets",        true,  true),
+];
+
+const fn row(
+    api_version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+    namespaced: bool,
+    scalable: bool,
+) -> Kind {
+    Kind {
+        api_version,
+        kind,
+        plural,
+        namespaced,
+        scalable,
+    }
+}
+
+/// The kind with this version and name.
+pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Kind> {
+    KINDS
+        .iter()
+        .find(|it| it.api_version == api_version && it.kind == kind)
+}
+
+/// The kind with this name, in the first version that is known.
+pub(crate) fn by_name(kind: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|it| it.kind == kind)
+}
+
+/// All names, each once.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let again = |at: usize| at > 0 && KINDS[at - 1].kind == KINDS[at].kind;
+    (0..KINDS.len())
+        .filter(move |at| !again(*at))
+        .map(|at| KINDS[at].kind)
+}
+
+impl Kind {
+    /// `/apis/apps/v1/namespaces/a/deployments`.
+    pub(crate) fn collection(&self, namespace: &str) -> String {
+        let root = match self.api_version.contains('/') {
+            true => format!("/apis/{}", self.api_version),
+            false => format!("/api/{}", self.api_version),
+        };
+        match self.namespaced {
+            true => format!("{root}/namespaces/{namespace}/{}", self.plural),
+            false => format!("{root}/{}", self.plural),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_the_api() {
+        let path = |kind: &str| by_name(kind).unwrap().collection("a");
+        assert_eq!(path("Pod"), "/api/v1/namespaces/a/pods");
+        assert_eq!(path("Node"), "/api/v1/nodes");
+        assert_eq!(path("Deployment"), "/apis/apps/v1/namespaces/a/deployments");
+    }
+
+    #[test]
+    fn names_come_once() {
+        assert_eq!(names().filter(|name| *name == "NodeSet").count(), 1);
+    }
+}

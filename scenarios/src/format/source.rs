@@ -1,0 +1,120 @@
+//! A YAML text with a name, from which errors get their places.
+
+use std::sync::Arc;
+
+use drawbridge_bridge::yaml::{Locator, YamlError};
+
+use crate::format::{Files, error::ScenarioError};
+
+/// One document of one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    file: String,
+    text: Arc<str>,
+    locator: Locator,
+}
+
+impl Source {
+    pub(crate) fn new(file: &str, text: &str) -> Self {
+        Self {
+            file: file.into(),
+            text: text.into(),
+            locator: Locator::new(text),
+        }
+    }
+
+    /// The same file; places are looked up by this document's locator.
+    pub(crate) fn with_locator(&self, locator: Locator) -> Self {
+        Self {
+            locator,
+            ..self.clone()
+        }
+    }
+
+    /// A file that the text at `path` names, relative to this one.
+    pub(crate) fn include(
+        &self,
+        path: &str,
+        file: &str,
+        files: &dyn Files,
+    ) -> Result<Self, ScenarioError> {
+        let text = files.read(file).map_err(|why| {
+            self.at(path, format!("`{file}` can't be read: {why}"))
+                .hinted("paths are relative to the scenario's folder")
+        })?;
+        let name = match self.file.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{file}"),
+            None => file.into(),
+        };
+        Ok(Self::new(&name, &text))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn locator(&self) -> &Locator {
+        &self.locator
+    }
+
+    /// A mistake in the value at `path`, or in what is nearest to it.
+    pub(crate) fn at(&self, path: &str, what: impl Into<String>) -> ScenarioError {
+        let place = self.locator.locate(path);
+        self.place(place.unwrap_or_else(|| self.locator.nearest(path)), what)
+    }
+
+    /// A mistake in the key of the value at `path`.
+    pub(crate) fn at_key(&self, path: &str, what: impl Into<String>) -> ScenarioError {
+        let place = self.locator.locate_key(path);
+        self.place(place.unwrap_or_else(|| self.locator.nearest(path)), what)
+    }
+
+    /// A mistake at a line and column of the text that stands at `path`.
+    pub(crate) fn inside(
+        &self,
+        path: &str,
+        (line, column): (usize, usize),
+        what: impl Into<String>,
+    ) -> ScenarioError {
+        self.place(self.locator.inside(path, line, column), what)
+    }
+
+    /// A mistake at a place in the file.
+    pub(crate) fn place(
+        &self,
+        (line, column): (usize, usize),
+        what: impl Into<String>,
+    ) -> ScenarioError {
+        ScenarioError {
+            file: self.file.clone(),
+            line,
+            column,
+            what: what.into(),
+            hint: None,
+            text: Arc::clone(&self.text),
+        }
+    }
+
+    /// What the parser complained about. Types of ours put a hint on a second line.
+    pub(crate) fn yaml(&self, error: YamlError) -> ScenarioError {
+        let place = (error.line, error.column);
+        match error.what.split_once('\n') {
+            Some((what, hint)) => self.place(place, what).hinted(hint),
+            None => ScenarioError {
+                hint: error.hint,
+                ..self.place(place, error.what)
+            },
+        }
+    }
+}
+
+impl ScenarioError {
+    /// The same mistake with what would be right.
+    #[must_use]
+    pub(crate) fn hinted(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+}

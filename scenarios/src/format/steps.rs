@@ -1,0 +1,286 @@
+//! Steps and expectations as they are written.
+//!
+//! Each is one mapping with exactly one action (or check) in it; [`StepEntry::action`] and
+//! [`ExpectEntry::check`] see to that.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    expect::{
+        Check, JobsExpect, MetricExpect, NodesExpect, OrderItem, PodsExpect, StoryExpect,
+        TogetherExpect,
+    },
+    format::{duration::Lasting, file::Manifests, text_or::TextOr},
+};
+
+/// One step: a time and exactly one action.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("minProperties" = 2))]
+pub struct StepEntry {
+    /// When, from the beginning: `0s`, `1h30m`. Steps at one time happen in the order of the file.
+    pub at: Lasting,
+    /// Don't refuse manifests whose annotations name partitions that don't exist: the mistake is
+    /// what the scenario is about.
+    #[serde(default)]
+    pub unchecked: bool,
+    /// Create or change objects, as `kubectl apply`.
+    pub apply: Option<Manifests>,
+    /// Delete an object, as `kubectl delete`.
+    pub delete: Option<ObjectEntry>,
+    /// Set the number of replicas, as `kubectl scale`.
+    pub scale: Option<ScaleEntry>,
+    /// Change an object by a merge patch, as `kubectl patch --type=merge`.
+    pub patch: Option<PatchEntry>,
+    /// Cordon a Kubernetes node.
+    pub cordon: Option<String>,
+    /// Uncordon a Kubernetes node.
+    pub uncordon: Option<String>,
+    /// Submit a native Slurm job: the flags of sbatch, or a mapping with more to say.
+    pub sbatch: Option<TextOr<SbatchEntry>>,
+    /// Cancel Slurm jobs by name, or one by its number.
+    pub scancel: Option<String>,
+    /// Change a Slurm node, as `scontrol update`.
+    pub slurm_node: Option<SlurmNodeEntry>,
+    /// Kill a component.
+    pub crash: Option<CrashEntry>,
+}
+
+/// One object in Kubernetes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ObjectEntry {
+    /// Its kind: `Pod`.
+    pub kind: String,
+    /// Its namespace; `default` if it isn't given and the kind has namespaces.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+/// A workload and its number of replicas.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScaleEntry {
+    /// Its kind: `Deployment`.
+    pub kind: String,
+    /// Its namespace; `default` if it isn't given.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// How many replicas it shall have.
+    pub replicas: u32,
+}
+
+/// An object and a change to it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PatchEntry {
+    /// Its kind: `Pod`.
+    pub kind: String,
+    /// Its namespace; `default` if it isn't given and the kind has namespaces.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// The merge patch: keys to set; `null` takes a key away.
+    pub merge: Value,
+}
+
+/// A native Slurm job.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SbatchEntry {
+    /// The flags of sbatch: `-N2 --exclusive -t 30 -J train`.
+    pub flags: String,
+    /// Who submits it.
+    pub user: Option<String>,
+    /// How long it runs: a duration or `forever`. Without it: what the script says.
+    pub runtime: Option<String>,
+    /// How it exits.
+    pub exit_code: Option<i32>,
+}
+
+/// A change to Slurm nodes by an administrator.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SlurmNodeEntry {
+    /// Which, as a hostlist: `n[1-3]`.
+    pub name: String,
+    /// What to.
+    pub state: NodeState,
+    /// Why; `drain` and `down` need a reason.
+    pub reason: Option<String>,
+}
+
+/// States that an administrator may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeState {
+    /// No new jobs.
+    Drain,
+    /// Gone, with what runs on it.
+    Down,
+    /// In service again.
+    Resume,
+}
+
+/// A component that dies.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CrashEntry {
+    /// The bridge dies: `now`, or `{before: submit}`, `{after: submit}`.
+    pub bridge: CrashPointEntry,
+    /// How long until it is started again. 10s by default.
+    #[serde(default = "ten_seconds")]
+    pub down_for: Lasting,
+}
+
+fn ten_seconds() -> Lasting {
+    Lasting(drawbridge_sim::Span::secs(10))
+}
+
+/// Where in its work the bridge dies.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CrashPointEntry {
+    /// At once.
+    Now,
+    /// When it next wants this done: it isn't sent any more.
+    Before(EffectEntry),
+    /// When it next has this done: it takes effect, and nobody hears the reply.
+    After(EffectEntry),
+}
+
+/// Requests that name a crash point.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum EffectEntry {
+    /// Submitting a Slurm job.
+    Submit,
+    /// Patching a pod.
+    PatchPod,
+    /// Binding a pod.
+    Bind,
+    /// Cancelling or signalling a Slurm job.
+    Cancel,
+}
+
+/// One expectation: a time and exactly one check.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExpectEntry {
+    /// When to look: a time from the beginning, or `end` (the default).
+    pub at: Option<String>,
+    /// Pods as they are.
+    pub pods: Option<PodsExpect>,
+    /// Slurm jobs as they are.
+    pub jobs: Option<JobsExpect>,
+    /// Nodes as they are.
+    pub nodes: Option<NodesExpect>,
+    /// A counter.
+    pub metric: Option<MetricExpect>,
+    /// Pods that were bound at one moment.
+    pub together: Option<TogetherExpect>,
+    /// Pods or jobs of which all ended before the next ones began.
+    pub order: Option<Vec<OrderItem>>,
+    /// A sentence that the story has.
+    pub story: Option<StoryExpect>,
+    /// A sentence that the story doesn't have.
+    pub never: Option<StoryExpect>,
+}
+
+/// The one action of a step.
+#[derive(Clone, Debug)]
+pub(crate) enum ActionEntry<'a> {
+    Apply(&'a Manifests),
+    Delete(&'a ObjectEntry),
+    Scale(&'a ScaleEntry),
+    Patch(&'a PatchEntry),
+    Cordon(&'a str),
+    Uncordon(&'a str),
+    Sbatch(&'a TextOr<SbatchEntry>),
+    Scancel(&'a str),
+    SlurmNode(&'a SlurmNodeEntry),
+    Crash(&'a CrashEntry),
+}
+
+impl StepEntry {
+    /// All actions of a step, each under its key. There should be one.
+    pub(crate) fn actions(&self) -> Vec<(&'static str, ActionEntry<'_>)> {
+        // Destructured so that a new action can't be forgotten here.
+        let Self {
+            at: _,
+            unchecked: _,
+            apply,
+            delete,
+            scale,
+            patch,
+            cordon,
+            uncordon,
+            sbatch,
+            scancel,
+            slurm_node,
+            crash,
+        } = self;
+        [
+            apply.as_ref().map(|it| ("apply", ActionEntry::Apply(it))),
+            delete
+                .as_ref()
+                .map(|it| ("delete", ActionEntry::Delete(it))),
+            scale.as_ref().map(|it| ("scale", ActionEntry::Scale(it))),
+            patch.as_ref().map(|it| ("patch", ActionEntry::Patch(it))),
+            cordon
+                .as_ref()
+                .map(|it| ("cordon", ActionEntry::Cordon(it))),
+            uncordon
+                .as_ref()
+                .map(|it| ("uncordon", ActionEntry::Uncordon(it))),
+            sbatch
+                .as_ref()
+                .map(|it| ("sbatch", ActionEntry::Sbatch(it))),
+            scancel
+                .as_ref()
+                .map(|it| ("scancel", ActionEntry::Scancel(it))),
+            slurm_node
+                .as_ref()
+                .map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
+            crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl ExpectEntry {
+    /// All checks of an expectation, each under its key. There should be one.
+    pub(crate) fn checks(&self) -> Vec<(&'static str, Check)> {
+        // Destructured so that a new check can't be forgotten here.
+        let Self {
+            at: _,
+            pods,
+            jobs,
+            nodes,
+            metric,
+            together,
+            order,
+            story,
+            never,
+        } = self.clone();
+        [
+            pods.map(|it| ("pods", Check::Pods(it))),
+            jobs.map(|it| ("jobs", Check::Jobs(it))),
+            nodes.map(|it| ("nodes", Check::Nodes(it))),
+            metric.map(|it| ("metric", Check::Metric(it))),
+            together.map(|it| ("together", Check::Together(it))),
+            order.map(|it| ("order", Check::Order(it))),
+            story.map(|it| ("story", Check::Story(it))),
+            never.map(|it| ("never", Check::Never(it))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
