@@ -22,6 +22,9 @@ use serde_json::Value;
 pub use explain::closest;
 pub use locator::Locator;
 
+/// What is said about a text of nothing but blanks and comments.
+pub(crate) const EMPTY: &str = "the file is empty";
+
 /// What is wrong with a YAML text, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}:{column}: {what}")]
@@ -76,6 +79,9 @@ pub struct Document {
 ///
 /// `yes` and `on` are texts here, not truth values, and a key may be given only once.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
+    if is_blank(text) {
+        return Err(YamlError::at((1, 1), EMPTY));
+    }
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| explain::explain(&error, text))
@@ -100,6 +106,11 @@ fn manifest(text: &str) -> Result<Value, YamlError> {
     let options = serde_saphyr::options! { with_snippet: false, legacy_octal_numbers: true };
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| explain::explain(&error, text))
+}
+
+fn is_blank(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    lines.all(|line| line.is_empty() || line.starts_with('#'))
 }
 
 /// One document's text and where it begins.
@@ -211,7 +222,7 @@ mod tests {
         1:10: expected a text, found nothing (write "" for an empty text)
         4:1: the key `partition` is given twice (keep one of the two)
         1:1: the file is empty
-        2:1: the file is empty
+        1:1: the file is empty
         1:1: expected a mapping (`key: value`), found a list
         3:1: a tab in the indentation (YAML indents with spaces only)
         3:1: a second document begins here (one document is expected: remove the line `---` and what follows)

@@ -46,7 +46,6 @@ fn innermost(error: &Error) -> &Error {
 struct Found {
     place: (usize, usize),
     hits: Vec<Hit>,
-    blank: bool,
 }
 
 impl Found {
@@ -54,9 +53,7 @@ impl Found {
         let place = error.location();
         let place = place.map_or((1, 1), |at| (number(at.line()), number(at.column())));
         let hits = Locator::new(text).at(place);
-        let mut lines = text.lines().map(str::trim);
-        let blank = lines.all(|line| line.is_empty() || line.starts_with('#'));
-        Self { place, hits, blank }
+        Self { place, hits }
     }
 
     fn error(&self, what: impl Into<String>) -> YamlError {
@@ -100,9 +97,6 @@ fn number(from: u64) -> usize {
     reason = "the parser's enum is open; the rest speaks for itself"
 )]
 fn form(error: &Error, found: &Found) -> Option<YamlError> {
-    if found.blank {
-        return Some(found.error("the file is empty"));
-    }
     let said = match error {
         Error::SerdeUnknownField {
             field, expected, ..
