@@ -1,0 +1,25 @@
+//! Where frames come from: the one seam between the screens and a run.
+
+use drawbridge_scenarios::{Frame, Record};
+use drawbridge_sim::Time;
+
+/// A run that can be looked at from any of its events.
+pub trait Source {
+    /// Events in the run. There is a frame for each of `0..=len()`: before the first event,
+    /// after the first, and so on.
+    fn len(&self) -> u64;
+
+    /// The world after this many events. More than there are means all of them.
+    fn frame(&self, event: u64) -> Frame;
+
+    /// Everything that happened, in order. A frame's `events` says how many of them came before.
+    fn records(&self) -> &[Record];
+
+    /// How many events had happened at this time.
+    fn event_at(&self, time: Time) -> u64;
+
+    /// Whether nothing happens at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

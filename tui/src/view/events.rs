@@ -1,0 +1,92 @@
+//! What happened, one record per line, up to now.
+
+use drawbridge_scenarios::{Actor, Level, Record};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    text::{Line, Span},
+    widgets::{Block, Widget},
+};
+
+use super::{
+    Screen,
+    table::{fit, plain, window},
+};
+use crate::{
+    model::rows::Rows,
+    theme::{Theme, Tone},
+};
+
+/// The list.
+pub(super) struct Events<'a>(pub(super) Screen<'a>);
+
+impl Widget for Events<'_> {
+    fn render(self, area: Rect, buf: &mut Buffer) {
+        let Rows::Events(rows) = &self.0.model.rows else {
+            return;
+        };
+        let block = Block::bordered().title(self.title());
+        let inside = block.inner(area);
+        block.render(area, buf);
+        if rows.is_empty() {
+            let text = "Nothing to tell yet. Space plays the run, → goes on by one event.";
+            Line::styled(text, self.0.theme.tone(Tone::Faint)).render(inside, buf);
+        }
+        let selected = self.0.model.selected();
+        let shown = window(rows.len(), inside.height, selected);
+        for (i, line) in shown.zip(inside.rows()) {
+            let record = &self.0.records[rows[i]];
+            record_line(record, self.0.theme, line.width).render(line, buf);
+            if selected == Some(i) {
+                buf.set_style(line, self.0.theme.selected());
+            }
+        }
+    }
+}
+
+impl Events<'_> {
+    fn title(&self) -> String {
+        let model = self.0.model;
+        let which = if model.all {
+            "every event"
+        } else {
+            "the story · a shows every event"
+        };
+        let mut title = format!(" Events {} · {which} ", model.rows.len());
+        if let Some(focus) = &model.focus {
+            title.push_str(&format!("· only {} (f: all) ", focus.title));
+        }
+        if !model.list().filter.is_empty() {
+            title.push_str(&format!("· filter: {} ", model.list().filter));
+        }
+        title
+    }
+}
+
+/// A record as one line: when, who, what.
+pub(super) fn record_line(record: &Record, theme: Theme, room: u16) -> Line<'static> {
+    let at = record.at.to_string();
+    let rest = usize::from(room).saturating_sub(at.len() + 10);
+    let text = match record.level {
+        Level::Story => theme.tone(Tone::Plain),
+        Level::Detail => theme.tone(Tone::Faint),
+    };
+    Line::from(vec![
+        Span::styled(at, theme.tone(Tone::Faint)),
+        Span::styled(
+            format!(" {:<8} ", record.actor.name()),
+            actor(record.actor, theme),
+        ),
+        Span::styled(fit(&plain(&record.text), rest), text),
+    ])
+}
+
+fn actor(actor: Actor, theme: Theme) -> Style {
+    theme.tone(match actor {
+        Actor::User => Tone::Key,
+        Actor::Kube | Actor::Kubelet | Actor::Slurm => Tone::Plain,
+        Actor::Bridge => Tone::Good,
+        Actor::Twin => Tone::Waiting,
+    })
+}
