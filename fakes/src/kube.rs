@@ -1,0 +1,264 @@
+//! A Kubernetes API server in process: store, REST semantics, admission, watch. No wire, no clock.
+//!
+//! ```text
+//!  Request ─▶ path ─▶ read ───────────────────────────────────▶ store ─▶ Response
+//!                └──▶ decode ─▶ defaults ─▶ mutate ─▶ validate ─▶ validating hooks ─▶ store
+//!                                                                                      ├▶ log ─▶ Watch
+//!                                                                                      └▶ changes, garbage
+//! ```
+//!
+//! Start at [`KubeApi::handle`]. What a kind is lies in `kinds` as data; what it does beyond
+//! storing lies in `strategy`. Not here: RBAC, schemas, server-side apply, CEL, protobuf.
+
+mod admission;
+mod base64;
+mod conditions;
+mod decode;
+mod delete;
+mod garbage;
+mod identity;
+mod kinds;
+mod log;
+mod object;
+mod patch;
+mod path;
+mod read;
+mod selector;
+mod status;
+mod store;
+mod strategic;
+mod strategy;
+mod subresource;
+mod validate;
+mod watch;
+mod write;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use drawbridge_sim::{Epoch, Seed, Time};
+use serde_json::{Value, json};
+
+pub use admission::{NoWebhooks, Webhooks};
+pub use selector::LabelSelector;
+pub use store::{Change, ChangeKind, ObjectKey};
+pub use watch::{Watch, WatchEvent};
+
+use self::{garbage::Garbage, identity::Identities, path::Target, status::Refusal, store::Store};
+use crate::{Method, Request, Response};
+
+/// How many writes of each kind watches can look back on.
+const WINDOW: usize = 100_000;
+
+/// How often (user, verb, resource or resource/subresource) was asked for.
+pub type Audit = BTreeMap<(String, &'static str, String), u64>;
+
+/// The API server and all that it stores.
+#[derive(Clone)]
+pub struct KubeApi {
+    epoch: Epoch,
+    store: Store,
+    identities: Identities,
+    hooks: Arc<[admission::Hook]>,
+    garbage: Garbage,
+    audit: Audit,
+}
+
+/// One request on its way.
+#[derive(Clone)]
+pub(crate) struct Call<'a> {
+    now: Time,
+    user: Arc<str>,
+    target: Target<'a>,
+    request: &'a Request,
+}
+
+impl KubeApi {
+    /// A server with the namespaces that every cluster has.
+    pub fn new(epoch: Epoch, seed: Seed) -> Self {
+        Self::with_window(epoch, seed, WINDOW)
+    }
+
+    /// A server whose watches can look back on so many writes of each kind.
+    pub fn with_window(epoch: Epoch, seed: Seed, window: usize) -> Self {
+        let mut api = Self {
+            epoch,
+            store: Store::new(window),
+            identities: Identities::new(seed),
+            hooks: Arc::new([]),
+            garbage: Garbage::default(),
+            audit: Audit::new(),
+        };
+        for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
+            let request = Request::new("system:apiserver", Method::Post, "/api/v1/namespaces")
+                .with_body(json!({"metadata": {"name": name}}));
+            api.handle(Time::ZERO, &request, &mut NoWebhooks);
+        }
+        api.audit.clear();
+        api
+    }
+
+    /// Answers a request: everything except watch, which is opened with [`KubeApi::watch`].
+    pub fn handle(&mut self, now: Time, request: &Request, hooks: &mut dyn Webhooks) -> Response {
+        self.answer(now, request, hooks)
+            .unwrap_or_else(Refusal::response)
+    }
+
+    fn answer(
+        &mut self,
+        now: Time,
+        request: &Request,
+        hooks: &mut dyn Webhooks,
+    ) -> Result<Response, Refusal> {
+        let target = Target::parse(&request.path)?;
+        let user = Arc::from(request.user.as_str());
+        let entry = (
+            request.user.clone(),
+            verb(request, &target),
+            target.audited(),
+        );
+        *self.audit.entry(entry).or_default() += 1;
+        let call = Call {
+            now,
+            user,
+            target,
+            request,
+        };
+        match request.query("dryRun") {
+            None => self.route(&call, hooks),
+            // A copy does everything that the original would, and is forgotten.
+            Some("All") => self.clone().route(&call, hooks),
+            Some(other) => Err(Refusal::bad_request(format!(
+                "dryRun: Unsupported value: \"{other}\": supported values: \"All\""
+            ))),
+        }
+    }
+
+    fn route(&mut self, call: &Call<'_>, hooks: &mut dyn Webhooks) -> Result<Response, Refusal> {
+        let target = &call.target;
+        match (target.name, target.subresource) {
+            (Some(name), Some(sub)) => self.on_subresource(call, hooks, name, sub),
+            (Some(name), None) => self.on_object(call, hooks, name),
+            (None, _) => self.on_collection(call, hooks),
+        }
+    }
+
+    fn on_collection(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+    ) -> Result<Response, Refusal> {
+        let target = &call.target;
+        match call.request.method {
+            Method::Get if is_watch(call.request) => Err(Refusal::bad_request(
+                "a watch is a stream: it is opened with `watch`, not answered by `handle`",
+            )),
+            Method::Get => self.read_many(target, call.request),
+            Method::Post if target.kind.namespaced && target.namespace.is_empty() => {
+                Err(Refusal::method_not_allowed())
+            }
+            Method::Post => self.create(call, hooks),
+            Method::Delete => self.delete_many(call, hooks),
+            Method::Put | Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+                Err(Refusal::method_not_allowed())
+            }
+        }
+    }
+
+    fn on_object(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        match call.request.method {
+            Method::Get => self.read_one(&call.target, name),
+            Method::Post => Err(Refusal::method_not_allowed()),
+            Method::Put => self.update(call, hooks, name),
+            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+                self.patch(call, hooks, name)
+            }
+            Method::Delete => self.delete_one(call, hooks, name),
+        }
+    }
+
+    /// One object. `resource` is `pods`, `jobs.batch`; the namespace is empty for cluster-wide ones.
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<&Arc<Value>> {
+        self.store.table_of(resource)?.get(namespace, name)
+    }
+
+    /// All objects of a resource, ordered by namespace and name.
+    pub fn list<'a>(&'a self, resource: &str) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
+        self.list_in(resource, "")
+    }
+
+    /// All objects of a resource in one namespace, ordered by name.
+    pub fn list_in<'a>(
+        &'a self,
+        resource: &str,
+        namespace: &str,
+    ) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
+        let table = self.store.table_of(resource);
+        table
+            .map(|table| table.list(namespace))
+            .into_iter()
+            .flatten()
+    }
+
+    /// The object with this uid.
+    pub fn by_uid(&self, uid: &str) -> Option<&Arc<Value>> {
+        self.store.at(self.store.by_uid(uid)?)
+    }
+
+    /// The objects whose ownerReferences name this uid.
+    pub fn dependents<'a>(
+        &'a self,
+        uid: &str,
+    ) -> impl Iterator<Item = (&'a ObjectKey, &'a Arc<Value>)> + use<'a> {
+        let keys = self.store.dependents(uid);
+        keys.filter_map(|key| self.store.at(key).map(|object| (key, object)))
+    }
+
+    /// The pods bound to a node, ordered by namespace and name.
+    pub fn pods_on<'a>(&'a self, node: &str) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
+        self.store.pods_on(node)
+    }
+
+    /// The resourceVersion of the last write.
+    pub fn resource_version(&self) -> u64 {
+        self.store.version()
+    }
+
+    /// What was written since the last call, in order.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        self.store.take_changes()
+    }
+
+    /// Who asked for what, how often.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// The calendar that times in objects are written by.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+}
+
+fn is_watch(request: &Request) -> bool {
+    matches!(request.query("watch"), Some("true" | "1"))
+}
+
+/// The verb as RBAC and the audit log name it.
+fn verb(request: &Request, target: &Target<'_>) -> &'static str {
+    let one = target.name.is_some();
+    match request.method {
+        Method::Get if is_watch(request) => "watch",
+        Method::Get if one => "get",
+        Method::Get => "list",
+        Method::Post => "create",
+        Method::Put => "update",
+        Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => "patch",
+        Method::Delete if one => "delete",
+        Method::Delete => "deletecollection",
+    }
+}

@@ -1,0 +1,215 @@
+//! The garbage collector: what is left without owners goes.
+//!
+//! Writes put the uids that need a look into a queue; [`KubeApi::collect_garbage`] looks at them.
+//! Deletes and patches go through the API like everybody else's, under the collector's own user.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use drawbridge_sim::Time;
+use serde_json::{Value, json};
+
+use super::{
+    KubeApi, ObjectKey,
+    admission::Webhooks,
+    delete::{FOREGROUND, ORPHAN},
+    kinds::{KINDS, Kind},
+    object,
+    store::Store,
+};
+use crate::{Method, Request};
+
+const USER: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
+
+/// Owners, there or gone, whose dependents need a look.
+#[derive(Clone, Default)]
+pub(crate) struct Garbage {
+    owners: BTreeSet<Arc<str>>,
+}
+
+impl Garbage {
+    /// An object was stored: are its owners there, does it wait for its dependents?
+    pub(crate) fn stored(&mut self, store: &Store, object: &Value) {
+        let missing = object::owners(object).filter(|uid| store.by_uid(uid).is_none());
+        self.owners.extend(missing.map(Arc::from));
+        if waits_for_dependents(object) {
+            self.owners.insert(object::uid(object).into());
+        }
+    }
+
+    /// An object is gone: its dependents, and owners that waited for it, need a look.
+    pub(crate) fn removed(&mut self, store: &Store, object: &Value) {
+        let uid = object::uid(object);
+        if store.dependents(uid).next().is_some() {
+            self.owners.insert(uid.into());
+        }
+        for owner in object::owners(object) {
+            let found = store.by_uid(owner).and_then(|key| store.at(key));
+            if found.is_some_and(|owner| waits_for_dependents(owner)) {
+                self.owners.insert(owner.into());
+            }
+        }
+    }
+}
+
+fn waits_for_dependents(object: &Value) -> bool {
+    object::is_deleting(object)
+        && object::finalizers(object).any(|name| [ORPHAN, FOREGROUND].contains(&name))
+}
+
+/// One thing that the collector does.
+enum Step {
+    Delete(ObjectKey, String),
+    /// Drop this owner's uid from the object's references.
+    Forget(ObjectKey, String),
+    /// Take this finalizer off the owner.
+    Release(ObjectKey, &'static str),
+}
+
+impl KubeApi {
+    /// Whether [`KubeApi::collect_garbage`] has anything to look at.
+    pub fn has_garbage(&self) -> bool {
+        !self.garbage.owners.is_empty()
+    }
+
+    /// Deletes what its owners left behind; gives back how many requests that took.
+    pub fn collect_garbage(&mut self, now: Time, hooks: &mut dyn Webhooks) -> usize {
+        let mut done = 0;
+        while let Some(uid) = self.garbage.owners.pop_first() {
+            let steps = self.steps_for(&uid);
+            done += steps.len();
+            for step in steps {
+                if let Some(request) = self.request_for(step) {
+                    self.handle(now, &request, hooks);
+                }
+            }
+        }
+        done
+    }
+
+    fn steps_for(&self, uid: &str) -> Vec<Step> {
+        match self
+            .store
+            .by_uid(uid)
+            .and_then(|key| Some((key, self.store.at(key)?)))
+        {
+            None => self.after_owner(uid),
+            Some((key, owner)) if object::finalizers(owner).any(|name| name == ORPHAN) => {
+                self.orphan_all(uid, key)
+            }
+            Some((key, owner)) if waits_for_dependents(owner) => self.foreground(uid, key),
+            Some(_) => vec![],
+        }
+    }
+
+    /// The owner is gone: dependents without another owner go too.
+    fn after_owner(&self, uid: &str) -> Vec<Step> {
+        let mut steps = vec![];
+        for (key, object) in self.dependents(uid) {
+            let kept = object::owners(object).any(|owner| self.is_owner(owner, object));
+            if kept {
+                steps.push(Step::Forget(key.clone(), uid.to_owned()));
+            } else if !object::is_deleting(object) && is_known(uid, object) {
+                steps.push(Step::Delete(key.clone(), object::uid(object).to_owned()));
+            }
+        }
+        steps
+    }
+
+    /// Whether this uid is there and can own the object: cluster-wide, or in its namespace.
+    fn is_owner(&self, uid: &str, object: &Value) -> bool {
+        self.store.by_uid(uid).is_some_and(|key| {
+            key.namespace.is_empty() || *key.namespace == *object::namespace(object)
+        })
+    }
+
+    fn orphan_all(&self, uid: &str, owner: &ObjectKey) -> Vec<Step> {
+        let forget = self
+            .dependents(uid)
+            .map(|(key, _)| Step::Forget(key.clone(), uid.to_owned()));
+        forget
+            .chain([Step::Release(owner.clone(), ORPHAN)])
+            .collect()
+    }
+
+    fn foreground(&self, uid: &str, owner: &ObjectKey) -> Vec<Step> {
+        let blocking = self.dependents(uid).any(|(_, object)| blocks(uid, object));
+        let live = self
+            .dependents(uid)
+            .filter(|(_, object)| !object::is_deleting(object));
+        let mut steps: Vec<Step> = live
+            .map(|(key, object)| Step::Delete(key.clone(), object::uid(object).to_owned()))
+            .collect();
+        if !blocking {
+            steps.push(Step::Release(owner.clone(), FOREGROUND));
+        }
+        steps
+    }
+
+    fn request_for(&self, step: Step) -> Option<Request> {
+        match step {
+            Step::Delete(key, uid) => {
+                let body =
+                    json!({"preconditions": {"uid": uid}, "propagationPolicy": "Background"});
+                Some(Request::new(USER, Method::Delete, path(&key)?).with_body(body))
+            }
+            Step::Forget(key, uid) => {
+                let refs = object::items(self.store.at(&key)?, &["metadata", "ownerReferences"]);
+                let kept: Vec<&Value> = refs
+                    .iter()
+                    .filter(|owner| object::text(owner, &["uid"]) != uid)
+                    .collect();
+                self.patch_of(&key, "ownerReferences", json!(kept))
+            }
+            Step::Release(key, finalizer) => {
+                let names = object::finalizers(self.store.at(&key)?);
+                let kept: Vec<&str> = names.filter(|name| *name != finalizer).collect();
+                self.patch_of(&key, "finalizers", json!(kept))
+            }
+        }
+    }
+
+    fn patch_of(&self, key: &ObjectKey, field: &str, value: Value) -> Option<Request> {
+        let uid = object::uid(self.store.at(key)?).to_owned();
+        let body = json!({"metadata": {"uid": uid, field: value}});
+        Some(Request::new(USER, Method::MergePatch, path(key)?).with_body(body))
+    }
+}
+
+/// Whether the reference to this owner is of a kind that we serve: others may live elsewhere.
+fn is_known(uid: &str, object: &Value) -> bool {
+    let refs = object::items(object, &["metadata", "ownerReferences"]);
+    refs.iter()
+        .filter(|owner| object::text(owner, &["uid"]) == uid)
+        .all(|owner| {
+            let group = object::text(owner, &["apiVersion"])
+                .rsplit_once('/')
+                .map_or("", |it| it.0);
+            let kind = object::text(owner, &["kind"]);
+            KINDS
+                .iter()
+                .any(|known| known.group == group && known.kind == kind)
+        })
+}
+
+/// Whether the owner may not go before this dependent.
+fn blocks(uid: &str, object: &Value) -> bool {
+    let refs = object::items(object, &["metadata", "ownerReferences"]);
+    refs.iter().any(|owner| {
+        object::text(owner, &["uid"]) == uid
+            && owner.get("blockOwnerDeletion") == Some(&Value::Bool(true))
+    })
+}
+
+/// The path of an object.
+fn path(key: &ObjectKey) -> Option<String> {
+    let kind = Kind::by_key(key.resource)?;
+    let root = match kind.group {
+        "" => format!("/api/{}", kind.stored_version()),
+        group => format!("/apis/{group}/{}", kind.stored_version()),
+    };
+    let scope = match &*key.namespace {
+        "" => String::new(),
+        namespace => format!("/namespaces/{namespace}"),
+    };
+    Some(format!("{root}{scope}/{}/{}", kind.resource, key.name))
+}

@@ -1,0 +1,321 @@
+//! Parts of objects with paths of their own: status, binding, eviction, scale.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{
+    Call, KubeApi,
+    admission::{Operation, Webhooks},
+    decode,
+    delete::DeleteOptions,
+    kinds::StatusWrites,
+    object, patch,
+    status::{self, Refusal},
+    validate::FieldError,
+    watch::shown,
+    write::{By, Part},
+};
+use crate::{Method, Response};
+
+impl KubeApi {
+    pub(crate) fn on_subresource(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+        sub: &str,
+    ) -> Result<Response, Refusal> {
+        let kind = call.target.kind;
+        match (kind.key, sub, call.request.method) {
+            (_, "status", _) if kind.status != StatusWrites::None => self.status(call, hooks, name),
+            (_, "scale", _) if kind.scale => self.scale(call, hooks, name),
+            ("pods", "binding", Method::Post) => self.bind(call, hooks, name),
+            ("pods", "eviction", Method::Post) => self.evict(call, hooks, name),
+            ("pods", "binding" | "eviction", _) => Err(Refusal::method_not_allowed()),
+            (
+                "pods",
+                "log" | "exec" | "attach" | "portforward" | "resize" | "ephemeralcontainers",
+                _,
+            ) => Err(Refusal::not_modelled(&format!("pods/{sub}"))),
+            ("namespaces", "finalize", _) => {
+                Err(Refusal::not_modelled("the deletion of namespaces"))
+            }
+            _ => Err(Refusal::unknown_resource()),
+        }
+    }
+
+    fn status(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        let stored = match call.request.method {
+            Method::Get => self.existing(&call.target, name)?.clone(),
+            Method::Put => self.put_part(call, hooks, name, Part::Status)?,
+            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+                self.patch_part(call, hooks, name, Part::Status)?
+            }
+            Method::Post | Method::Delete => return Err(Refusal::method_not_allowed()),
+        };
+        let body = shown(call.target.kind, call.target.version, &stored);
+        Ok(Response { status: 200, body })
+    }
+
+    /// Gives a pod its node, once.
+    fn bind(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        let binding = call.request.body.clone().unwrap_or(Value::Null);
+        check_named(&binding, "Binding", name)?;
+        self.validate_by_hooks(call, hooks, Operation::Create, Some(&binding), None)?;
+        let node = binding_target(&binding)?.to_owned();
+        let pod = self.existing(&call.target, name)?.clone();
+        let expected = object::uid(&binding);
+        if !expected.is_empty() && expected != object::uid(&pod) {
+            return Err(Refusal::other_uid(call.target.kind, &pod, expected));
+        }
+        let version = object::version(&binding);
+        if !version.is_empty() && version != object::version(&pod) {
+            return Err(Refusal::modified(call.target.kind, name));
+        }
+        if let Some(why) = unbindable(&pod, name) {
+            return Err(Refusal::conflict_on("pods/binding", name, &why));
+        }
+        let now = self.epoch.rfc3339(call.now);
+        let bound = bound(&pod, &binding, &node, &now);
+        self.commit(call.target.kind, bound, &call.user);
+        Ok(status::done())
+    }
+
+    /// Deletes a pod with grace, as its owner's budget allows. There are no budgets yet.
+    fn evict(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        let eviction = call.request.body.clone().unwrap_or(Value::Null);
+        check_named(&eviction, "Eviction", name)?;
+        self.validate_by_hooks(call, hooks, Operation::Create, Some(&eviction), None)?;
+        let options = DeleteOptions::of(call.request, eviction.get("deleteOptions"))?;
+        let pod = self.existing(&call.target, name)?.clone();
+        let phase = object::text(&pod, &["status", "phase"]);
+        let ended = matches!(phase, "Succeeded" | "Failed");
+        let pod = if ended || object::is_deleting(&pod) {
+            pod
+        } else {
+            let mut told = Value::clone(&pod);
+            let condition = json!({
+                "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
+                "lastTransitionTime": self.epoch.rfc3339(call.now),
+            });
+            set_condition(&mut told, condition);
+            self.commit(call.target.kind, told, &call.user)
+        };
+        self.delete(call, &pod, &options)?;
+        Ok(status::done())
+    }
+
+    fn scale(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        let old = self.existing(&call.target, name)?.clone();
+        let wanted = match call.request.method {
+            Method::Get => None,
+            Method::Put => Some(call.request.body.clone().unwrap_or(Value::Null)),
+            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+                Some(patch::apply(call, &scale_of(&old))?)
+            }
+            Method::Post | Method::Delete => return Err(Refusal::method_not_allowed()),
+        };
+        let stored = match wanted {
+            None => old,
+            Some(scale) => self.set_scale(call, hooks, &old, &scale)?,
+        };
+        let body = Arc::new(scale_of(&stored));
+        Ok(Response { status: 200, body })
+    }
+
+    fn set_scale(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        old: &Arc<Value>,
+        scale: &Value,
+    ) -> Result<Arc<Value>, Refusal> {
+        check_named(scale, "Scale", object::name(old))?;
+        let replicas = object::at(scale, &["spec", "replicas"])
+            .cloned()
+            .unwrap_or(0.into());
+        if replicas
+            .as_u64()
+            .is_none_or(|count| count > i32::MAX as u64)
+        {
+            let why = "must be greater than or equal to 0";
+            let error = FieldError::invalid("spec.replicas", &replicas, why);
+            return Err(Refusal::invalid(
+                call.target.kind,
+                object::name(old),
+                &[error],
+            ));
+        }
+        let mut new = Value::clone(old);
+        object::map_mut(&mut new, "spec").insert("replicas".into(), replicas);
+        for key in ["uid", "resourceVersion"] {
+            if let Some(given) = object::at(scale, &["metadata", key]) {
+                object::metadata_mut(&mut new).insert(key.into(), given.clone());
+            }
+        }
+        self.replace(call, hooks, old, new, Part::Main, By::Put)
+    }
+}
+
+fn check_named(body: &Value, kind: &str, name: &str) -> Result<(), Refusal> {
+    if !body.is_object() {
+        return Err(Refusal::bad_request(format!("the body is not a {kind}")));
+    }
+    let given = object::name(body);
+    match given.is_empty() || given == name {
+        true => Ok(()),
+        false => Err(Refusal::bad_request(format!(
+            "name in URL does not match name in {kind} object"
+        ))),
+    }
+}
+
+fn binding_target(binding: &Value) -> Result<&str, Refusal> {
+    let kind = object::text(binding, &["target", "kind"]);
+    let mut errors = vec![];
+    if !matches!(kind, "" | "Node") {
+        errors.push(FieldError::unsupported(
+            "target.kind",
+            kind,
+            &["Node", "<empty>"],
+        ));
+    }
+    let node = object::text(binding, &["target", "name"]);
+    if node.is_empty() {
+        errors.push(FieldError::required("target.name", ""));
+    }
+    match errors.is_empty() {
+        true => Ok(node),
+        false => Err(Refusal::invalid_part(
+            "Binding",
+            object::name(binding),
+            &errors,
+        )),
+    }
+}
+
+fn unbindable(pod: &Value, name: &str) -> Option<String> {
+    let node = object::text(pod, &["spec", "nodeName"]);
+    if object::is_deleting(pod) {
+        Some(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        ))
+    } else if !node.is_empty() {
+        Some(format!("pod {name} is already assigned to node \"{node}\""))
+    } else if !object::items(pod, &["spec", "schedulingGates"]).is_empty() {
+        Some(format!("pod {name} has non-empty .spec.schedulingGates"))
+    } else {
+        None
+    }
+}
+
+fn bound(pod: &Value, binding: &Value, node: &str, now: &str) -> Value {
+    let mut pod = pod.clone();
+    object::map_mut(&mut pod, "spec").insert("nodeName".into(), node.into());
+    let annotations = object::at(binding, &["metadata", "annotations"]).and_then(Value::as_object);
+    for (key, value) in annotations
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.is_string())
+    {
+        let metadata = object::metadata_mut(&mut pod)
+            .entry("annotations")
+            .or_insert(json!({}));
+        metadata[key] = value.clone();
+    }
+    let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
+    set_condition(&mut pod, condition);
+    pod
+}
+
+/// Puts a condition in place of the one of its type; the time of transition stays if the status does.
+pub(crate) fn set_condition(object: &mut Value, mut condition: Value) {
+    let status = object::map_mut(object, "status");
+    let list = status.entry("conditions").or_insert(json!([]));
+    let Some(list) = list.as_array_mut() else {
+        return;
+    };
+    let same = list
+        .iter_mut()
+        .find(|known| known["type"] == condition["type"]);
+    match same {
+        None => list.push(condition),
+        Some(known) => {
+            if known["status"] == condition["status"] {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+            }
+            decode::strip_nulls(&mut condition);
+            *known = condition;
+        }
+    }
+}
+
+/// The `Scale` of an object.
+fn scale_of(object: &Value) -> Value {
+    let count = |path: &[&str]| object::at(object, path).cloned().unwrap_or(0.into());
+    let mut metadata = json!({});
+    for key in [
+        "creationTimestamp",
+        "name",
+        "namespace",
+        "resourceVersion",
+        "uid",
+    ] {
+        metadata[key] = object["metadata"][key].clone();
+    }
+    let mut status = json!({"replicas": count(&["status", "replicas"])});
+    let selector = match object::at(object, &["status", "selector"]) {
+        Some(Value::String(text)) => text.clone(),
+        _ => selector_text(&object["spec"]["selector"]),
+    };
+    if !selector.is_empty() {
+        status["selector"] = selector.into();
+    }
+    json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
+        "spec": {"replicas": count(&["spec", "replicas"])}, "status": status,
+    })
+}
+
+/// A structured selector in the form of query parameters.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let equal = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")));
+    let mut clauses: Vec<String> = equal.collect();
+    for expression in object::items(selector, &["matchExpressions"]) {
+        let key = object::text(expression, &["key"]);
+        let values = object::items(expression, &["values"])
+            .iter()
+            .filter_map(Value::as_str);
+        let values = values.collect::<Vec<_>>().join(",");
+        clauses.push(match object::text(expression, &["operator"]) {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.to_owned(),
+        });
+    }
+    clauses.join(",")
+}
