@@ -14,6 +14,7 @@
 mod explain;
 mod locator;
 pub mod path;
+mod tree;
 
 use granit_parser::{Event, Parser};
 use serde::de::DeserializeOwned;

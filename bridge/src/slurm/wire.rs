@@ -111,7 +111,10 @@ fn refused(error: &Value) -> SlurmFault {
 }
 
 fn odd(status: u16, text: &str) -> SlurmFault {
-    let text: String = text.trim().chars().take(200).collect();
+    let mut text: String = text.trim().chars().take(200).collect();
+    if text.is_empty() {
+        text.push_str("an empty body");
+    }
     SlurmFault::Unintelligible {
         why: format!("status {status}: {text}"),
     }
@@ -165,7 +168,7 @@ mod tests {
                 "0 Authentication failure",
             ),
             (502, json!("<html>\n"), "? status 502: <html>"),
-            (304, json!(""), "? status 304: "),
+            (304, json!(""), "? status 304: an empty body"),
             (
                 500,
                 json!({"errors": []}),

@@ -4,9 +4,8 @@ use granit_parser::ScanError;
 use serde_saphyr::Error;
 
 use super::{
-    Locator, YamlError,
-    locator::{Hit, Kind},
-    path,
+    Locator, YamlError, path,
+    tree::{Hit, Kind},
 };
 
 /// How many letters two words may differ by and still be taken for each other.
