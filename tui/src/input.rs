@@ -71,6 +71,9 @@ pub(crate) const TABLE: &[Binding] = &[
         (KeyCode::Right, Msg::Step(1)), (key('l'), Msg::Step(1)),
         (KeyCode::Left, Msg::Step(-1)), (key('h'), Msg::Step(-1)),
     ]),
+    binding(Group::Time, "n N", "next, previous moment of the listed events", &[
+        (key('n'), Msg::NextMoment), (key('N'), Msg::PreviousMoment),
+    ]),
     binding(Group::Time, "PgDn PgUp L H", "100 events on, back", &[
         (KeyCode::PageDown, Msg::Step(100)), (key('L'), Msg::Step(100)),
         (KeyCode::PageUp, Msg::Step(-100)), (key('H'), Msg::Step(-100)),

@@ -7,7 +7,7 @@
 //!                      frame, rows, explanation        what follows from it
 //! ```
 
-use drawbridge_scenarios::{Frame, Record, Subject};
+use drawbridge_scenarios::{Frame, Level, Record, Subject};
 use drawbridge_sim::{Span, Time};
 
 pub(crate) mod explain;
@@ -134,6 +134,10 @@ pub(crate) enum Msg {
     Start,
     /// Go to its end.
     End,
+    /// Go to the next moment that the events tell of.
+    NextMoment,
+    /// Go to the previous one.
+    PreviousMoment,
     /// Play or pause.
     Play,
     /// Play faster.
@@ -204,6 +208,14 @@ impl Model {
             Msg::Step(events) => self.step(source, events),
             Msg::Start => self.step(source, i64::MIN),
             Msg::End => self.step(source, i64::MAX),
+            Msg::NextMoment => {
+                let next = self.log.next_moment(source.records(), self.now());
+                self.go_to(source, next.unwrap_or(self.playhead.end));
+            }
+            Msg::PreviousMoment => {
+                let previous = self.log.previous_moment(source.records(), self.now());
+                self.go_to(source, previous.unwrap_or(Time::ZERO));
+            }
             Msg::Play => self.playhead.toggle(),
             Msg::Faster => self.playhead.faster(),
             Msg::Slower => self.playhead.slower(),
@@ -388,7 +400,8 @@ impl Model {
         let chain = self
             .log
             .about(&explanation.subjects, self.n_records(records));
-        explanation.chain = chain;
+        let told = |i: &usize| self.all || records[*i].level == Level::Story;
+        explanation.chain = chain.into_iter().filter(told).collect();
         Some(explanation)
     }
 

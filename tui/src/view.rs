@@ -103,10 +103,9 @@ impl Screen<'_> {
         if !self.model.detail {
             return self.list(area, buf);
         }
-        let half = [Constraint::Fill(1), Constraint::Fill(1)];
         let [list, pane] = match WIDE <= area.width {
-            true => Layout::horizontal(half).areas(area),
-            false => Layout::vertical(half).areas(area),
+            true => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area),
+            false => Layout::vertical([Constraint::Fill(2), Constraint::Fill(3)]).areas(area),
         };
         self.list(list, buf);
         detail::Detail(*self).render(pane, buf);
@@ -136,6 +135,14 @@ impl Screen<'_> {
             title.push_str(&format!("· filter: {} ", model.list().filter));
         }
         title
+    }
+}
+
+/// What an empty list says.
+fn nothing<'a>(model: &Model, otherwise: &'a str) -> &'a str {
+    match model.list().filter.is_empty() {
+        true => otherwise,
+        false => "Nothing matches the filter; Esc takes it away.",
     }
 }
 

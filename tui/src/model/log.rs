@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use drawbridge_scenarios::{Level, Record, Subject};
+use drawbridge_sim::Time;
 
 /// The indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,6 +71,19 @@ impl Log {
     /// The records that answer the question, of the first `n_records`.
     pub(crate) fn matching(&self, n_records: usize) -> &[usize] {
         until(&self.matching, n_records)
+    }
+
+    /// When something next happens that the user wants to see.
+    pub(crate) fn next_moment(&self, records: &[Record], now: Time) -> Option<Time> {
+        let next = self.matching.partition_point(|&i| records[i].at <= now);
+        self.matching.get(next).map(|&i| records[i].at)
+    }
+
+    /// When something last happened, before now.
+    pub(crate) fn previous_moment(&self, records: &[Record], now: Time) -> Option<Time> {
+        let first = self.matching.partition_point(|&i| records[i].at < now);
+        let previous = first.checked_sub(1)?;
+        Some(records[self.matching[previous]].at)
     }
 
     /// The records about any of these, of the first `n_records`, in order.

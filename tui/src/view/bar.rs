@@ -73,10 +73,11 @@ impl Widget for Keys<'_> {
 
 impl Keys<'_> {
     fn keys(&self) -> Line<'static> {
-        const KEYS: [(&str, &str); 7] = [
+        const KEYS: [(&str, &str); 8] = [
             ("?", "help"),
             ("space", "play"),
             ("← →", "step"),
+            ("n", "next"),
             ("t", "time"),
             ("w", "why"),
             ("/", "filter"),

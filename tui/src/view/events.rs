@@ -10,7 +10,7 @@ use ratatui::{
 };
 
 use super::{
-    Screen,
+    Screen, nothing,
     table::{fit, plain, window},
 };
 use crate::{
@@ -31,6 +31,7 @@ impl Widget for Events<'_> {
         block.render(area, buf);
         if rows.is_empty() {
             let text = "Nothing to tell yet. Space plays the run, → goes on by one event.";
+            let text = nothing(self.0.model, text);
             Line::styled(text, self.0.theme.tone(Tone::Faint)).render(inside, buf);
         }
         let selected = self.0.model.selected();

@@ -5,7 +5,7 @@ use drawbridge_sim::Span;
 use ratatui::{buffer::Buffer, layout::Rect, widgets::Widget};
 
 use super::{
-    Screen,
+    Screen, nothing,
     table::{Cell, Table},
 };
 use crate::{
@@ -45,7 +45,10 @@ impl Widget for Jobs<'_> {
             headers: &HEADERS,
             rows: rows.iter().map(|&i| self.row(i)).collect(),
             selected: self.0.model.selected(),
-            empty: "No jobs in the queue now; a also shows ended ones.",
+            empty: nothing(
+                self.0.model,
+                "No jobs in the queue now; a also shows ended ones.",
+            ),
             theme: self.0.theme,
         };
         table.render(area, buf);

@@ -20,8 +20,8 @@ use ratatui::{
 };
 
 use super::{
-    Screen,
-    table::{fit, width, window},
+    Screen, nothing,
+    table::{fit, plain, width, window},
 };
 use crate::{
     model::{explain::waiting::usable, rows::Rows},
@@ -30,7 +30,7 @@ use crate::{
 
 /// Blocks are at least this wide.
 const BLOCK_WIDTH: u16 = 38;
-/// Lines of a block, with the blank one below it.
+/// Lines of a block; the last is blank unless there is something to say.
 const BLOCK_HEIGHT: u16 = 5;
 /// Columns of what a resource is called, and of how much of it is held.
 const LABEL: usize = 4;
@@ -48,7 +48,9 @@ impl Widget for Nodes<'_> {
         let inside = block.inner(area);
         block.render(area, buf);
         if rows.is_empty() {
-            Line::styled("No such node.", self.0.theme.tone(Tone::Faint)).render(inside, buf);
+            let text = nothing(self.0.model, "No nodes.");
+            Line::styled(text, self.0.theme.tone(Tone::Faint)).render(inside, buf);
+            return;
         }
         let [map, legend] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(inside);
@@ -63,10 +65,9 @@ impl Nodes<'_> {
         let columns = (area.width / BLOCK_WIDTH).max(1);
         let across = usize::from(columns);
         let selected = self.0.model.selected();
-        // The last block on a screen can do without its blank line.
         let lines = window(
             rows.len().div_ceil(across),
-            (area.height + 1) / BLOCK_HEIGHT,
+            (area.height / BLOCK_HEIGHT).max(1),
             selected.map(|at| at / across),
         );
         let mut shown = Vec::new();
@@ -84,7 +85,7 @@ impl Nodes<'_> {
                 x: area.x + column * (area.width / columns),
                 y: area.y + line * BLOCK_HEIGHT,
                 width: (area.width / columns).saturating_sub(2),
-                height: BLOCK_HEIGHT - 1,
+                height: BLOCK_HEIGHT,
             };
             self.node(node, selected == Some(i), block.intersection(area), buf);
             shown.push(node);
@@ -99,6 +100,7 @@ impl Nodes<'_> {
             self.cpus(node, room),
             self.memory(node, room),
             self.gpus(node, room),
+            self.flags(node, room),
         ];
         for (i, (line, row)) in lines.into_iter().zip(area.rows()).enumerate() {
             line.render(row, buf);
@@ -109,10 +111,10 @@ impl Nodes<'_> {
     }
 
     fn heading(&self, node: &NodeRow, room: usize) -> Line<'static> {
-        let mut state = node.state.clone();
-        if node.cordoned {
-            state.push_str(" cordoned");
-        }
+        let state = match node.slurm_name {
+            Some(_) => node.state.as_str(),
+            None => "not in Slurm",
+        };
         let name = match &node.slurm_name {
             Some(slurm) if *slurm != node.name => format!("{} ({slurm})", node.name),
             Some(_) | None => node.name.clone(),
@@ -122,19 +124,27 @@ impl Nodes<'_> {
             (false, true) => Tone::Bad,
             (false, false) => Tone::Faint,
         };
-        let name = fit(&name, room.saturating_sub(width(&state) + 1));
-        let blank = " ".repeat(room.saturating_sub(width(&name) + width(&state)));
+        let name = fit(&name, room.saturating_sub(width(state) + 1));
+        let blank = " ".repeat(room.saturating_sub(width(&name) + width(state)));
         Line::from(vec![
             Span::styled(name, self.0.theme.tone(Tone::Heading)),
             Span::raw(blank),
-            Span::styled(state, self.0.theme.tone(tone)),
+            Span::styled(state.to_owned(), self.0.theme.tone(tone)),
         ])
+    }
+
+    /// Cordoned or not, and why it is drained or down.
+    fn flags(&self, node: &NodeRow, room: usize) -> Line<'static> {
+        let cordoned = node.cordoned.then_some("cordoned");
+        let flags: Vec<&str> = cordoned.into_iter().chain(node.reason.as_deref()).collect();
+        let text = fit(&plain(&flags.join(": ")), room);
+        Line::styled(text, self.0.theme.tone(Tone::Waiting))
     }
 
     fn cpus(&self, node: &NodeRow, room: usize) -> Line<'static> {
         let total = usize::try_from(node.cpus).unwrap_or(usize::MAX);
         let amount = format!("{}/{}", node.cpus_alloc, node.cpus);
-        self.cells("cpu", &node.cpu_holders, total, usable(node), amount, room)
+        self.cells("cpu", &node.cpu_holders, total, off(node), amount, room)
     }
 
     fn gpus(&self, node: &NodeRow, room: usize) -> Line<'static> {
@@ -143,7 +153,7 @@ impl Nodes<'_> {
             return Line::default();
         }
         let amount = format!("{}/{}", holders.iter().flatten().count(), holders.len());
-        self.cells("gpu", holders, holders.len(), usable(node), amount, room)
+        self.cells("gpu", holders, holders.len(), off(node), amount, room)
     }
 
     fn cells(
@@ -151,7 +161,7 @@ impl Nodes<'_> {
         label: &str,
         holders: &[Option<JobId>],
         total: usize,
-        usable: bool,
+        off: bool,
         amount: String,
         room: usize,
     ) -> Line<'static> {
@@ -163,7 +173,7 @@ impl Nodes<'_> {
         )];
         for first in (0..total).step_by(per_cell) {
             let held = first.min(holders.len())..(first + per_cell).min(holders.len());
-            spans.push(self.cell(most(&holders[held]), usable));
+            spans.push(self.cell(most(&holders[held]), off));
         }
         let amount = match per_cell {
             1 => amount,
@@ -176,15 +186,15 @@ impl Nodes<'_> {
         Line::from(spans)
     }
 
-    fn cell(&self, holder: Option<JobId>, usable: bool) -> Span<'static> {
+    fn cell(&self, holder: Option<JobId>, off: bool) -> Span<'static> {
         let theme = self.0.theme;
-        match (holder, usable) {
+        match (holder, off) {
             (Some(job), _) => match place(&self.0.model.frame.jobs, job) {
                 Some(place) => Span::styled(letter(place).to_string(), theme.job(place)),
                 None => Span::raw("?"),
             },
-            (None, true) => Span::styled("·", theme.tone(Tone::Faint)),
-            (None, false) => Span::styled("x", theme.tone(Tone::Faint)),
+            (None, false) => Span::styled("·", theme.tone(Tone::Faint)),
+            (None, true) => Span::styled("x", theme.tone(Tone::Faint)),
         }
     }
 
@@ -232,11 +242,16 @@ impl Nodes<'_> {
             )));
         }
         spans.push(Span::styled(
-            "· free   x takes no jobs",
+            "· free   x takes no new work",
             self.0.theme.tone(Tone::Faint),
         ));
         Line::from(spans)
     }
+}
+
+/// Whether what is free there stays free.
+fn off(node: &NodeRow) -> bool {
+    node.slurm_name.is_some() && !usable(node)
 }
 
 /// Where a job stands among all jobs, which are in order of their numbers.

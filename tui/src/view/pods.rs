@@ -4,7 +4,7 @@ use drawbridge_scenarios::PodRow;
 use ratatui::{buffer::Buffer, layout::Rect, widgets::Widget};
 
 use super::{
-    Screen,
+    Screen, nothing,
     table::{Cell, Table},
 };
 use crate::{
@@ -39,7 +39,10 @@ impl Widget for Pods<'_> {
             headers: &HEADERS,
             rows: lines.iter().map(|line| self.row(line)).collect(),
             selected: self.0.model.selected(),
-            empty: "No pods here now. Space plays the run, → goes on by one event.",
+            empty: nothing(
+                self.0.model,
+                "No pods here now. Space plays the run, → goes on by one event.",
+            ),
             theme: self.0.theme,
         };
         table.render(area, buf);

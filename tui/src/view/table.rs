@@ -27,7 +27,7 @@ pub(crate) struct Table<'a> {
     /// The row that is selected.
     pub(crate) selected: Option<usize>,
     /// What stands there when there are no rows.
-    pub(crate) empty: &'static str,
+    pub(crate) empty: &'a str,
     /// How to paint it.
     pub(crate) theme: Theme,
 }

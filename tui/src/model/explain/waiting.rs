@@ -95,23 +95,26 @@ pub(crate) fn holders(frame: &Frame, nodes: &[NodeRow]) -> Vec<String> {
         let name = find_job(frame, id)
             .map(|job| format!(" {}", job.name))
             .unwrap_or_default();
-        let gpus = if 0 < gpus {
-            format!(" and {gpus} GPUs")
-        } else {
-            String::new()
+        let gpus = match gpus {
+            0 => String::new(),
+            n => format!(" and {}", count(n, "GPU")),
         };
         let nodes = some_of(nodes.into_iter().map(str::to_owned).collect());
         format!(
-            "Job {id}{name} holds {cpus} CPUs{gpus} on {}.",
+            "Job {id}{name} holds {}{gpus} on {}.",
+            count(cpus, "CPU"),
             nodes.join(", ")
         )
     });
     some_of(sentences.collect())
 }
 
-/// One sentence per node that takes no jobs.
+/// One sentence per node of Slurm's that takes no new work.
 pub(crate) fn unusable(nodes: &[NodeRow]) -> Vec<String> {
-    let sentences = nodes.iter().filter(|node| !usable(node)).map(|node| {
+    let off = nodes
+        .iter()
+        .filter(|node| node.slurm_name.is_some() && !usable(node));
+    let sentences = off.map(|node| {
         let reason = node
             .reason
             .as_ref()
@@ -119,7 +122,7 @@ pub(crate) fn unusable(nodes: &[NodeRow]) -> Vec<String> {
             .unwrap_or_default();
         let cordoned = if node.cordoned { ", cordoned" } else { "" };
         format!(
-            "Node {} takes no jobs ({}{cordoned}{reason}).",
+            "Node {} takes no new work ({}{cordoned}{reason}).",
             node.name, node.state
         )
     });
@@ -142,13 +145,27 @@ fn free(frame: &Frame) -> String {
         .iter()
         .map(|n| n.cpus.saturating_sub(n.cpus_alloc))
         .sum();
+    let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
     let gpus: usize = nodes
         .iter()
         .flat_map(|n| &n.gpu_holders)
         .filter(|h| h.is_none())
         .count();
     let idle = nodes.iter().filter(|n| n.cpus_alloc == 0).count();
-    format!("Free now: {idle} whole nodes; {cpus} CPUs and {gpus} GPUs in all.")
+    format!(
+        "Free now: {}; {} and {} in all.",
+        count(idle, "whole node"),
+        count(cpus, "CPU"),
+        count(gpus, "GPU")
+    )
+}
+
+/// `1 GPU`, `2 GPUs`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
 }
 
 /// The first few, and how many more there are.
