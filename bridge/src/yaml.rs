@@ -156,21 +156,21 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "camelCase")]
     struct Site {
-        #[expect(dead_code, reason = "only its form is tested")]
-        partition: String,
+        #[serde(rename = "partition")]
+        _partition: String,
         #[serde(default)]
-        #[expect(dead_code, reason = "only its form is tested")]
-        nodes: Vec<Machine>,
+        #[serde(rename = "nodes")]
+        _nodes: Vec<Machine>,
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Machine {
-        #[expect(dead_code, reason = "only its form is tested")]
-        cpus: u32,
+        #[serde(rename = "cpus")]
+        _cpus: u32,
         #[serde(default)]
-        #[expect(dead_code, reason = "only its form is tested")]
-        shape: Option<Shape>,
+        #[serde(rename = "shape")]
+        _shape: Option<Shape>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -178,6 +178,25 @@ mod tests {
     enum Shape {
         Small,
         Large,
+        Custom {
+            #[serde(rename = "slots")]
+            _slots: Even,
+        },
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "u32")]
+    struct Even;
+
+    impl TryFrom<u32> for Even {
+        type Error = String;
+
+        fn try_from(number: u32) -> Result<Self, String> {
+            number
+                .is_multiple_of(2)
+                .then_some(Self)
+                .ok_or(format!("{number} is odd"))
+        }
     }
 
     fn complaint(text: &str) -> String {
@@ -196,6 +215,9 @@ mod tests {
             "partition: a\nnodes:\n- cpus: many",
             "partition: a\nnodes:\n- cpus: -1",
             "partition: a\nnodes:\n- cpus: 1\n  shape: smal",
+            "partition: a\nnodes:\n- cpus: 1\n  shape:\n    costum: {}",
+            "partition: a\nnodes:\n- cpus: 1\n  shape:\n    custom: {slots: 3}",
+            "partition: a\nnodes:\n- cpus: 1\n  shape:\n    custom: {slots: 2}\n    small:",
             "partition: a\nnodes: 3",
             "partition: [a]",
             "partition:",
@@ -217,7 +239,10 @@ mod tests {
         3:3: missing key `cpus` in `nodes[0]` (add `cpus:`)
         3:9: expected a whole number, 0 or more, found `many`
         3:9: expected a whole number, 0 or more, found `-1`
-        4:10: unknown value `smal` (did you mean `small`? allowed here: small, large)
+        4:10: unknown value `smal` (did you mean `small`? allowed here: small, large, custom)
+        5:5: unknown key `costum` in `nodes[0].shape` (did you mean `custom`? allowed here: small, large, custom)
+        5:21: 3 is odd
+        6:5: one key too many in `nodes[0].shape` (exactly one key is expected here)
         2:8: expected a list, found `3`
         1:12: expected a text, found a list
         1:10: expected a text, found nothing (write "" for an empty text)

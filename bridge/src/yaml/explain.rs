@@ -73,6 +73,14 @@ impl Found {
         }
     }
 
+    /// What an unknown word is: a mapping's key, or a value.
+    fn word(&self) -> &'static str {
+        match self.hits.iter().any(|hit| hit.kind.is_none()) {
+            true => "key",
+            false => "value",
+        }
+    }
+
     /// ``found `x` ``: the outermost value that begins here.
     fn value(&self) -> String {
         match self.hits.iter().find_map(|hit| hit.kind.as_ref()) {
@@ -105,7 +113,11 @@ fn form(error: &Error, found: &Found) -> Option<YamlError> {
         Error::SerdeUnknownVariant {
             variant, expected, ..
         } => found
-            .error(format!("unknown value `{variant}`"))
+            .error(format!(
+                "unknown {} `{variant}`{}",
+                found.word(),
+                found.within()
+            ))
             .with_hint(choice(variant, expected)),
         Error::SerdeMissingField { field, .. } => missing(field, found),
         Error::DuplicateMappingKey { key, .. } => duplicate(key.as_deref(), found),

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
 mod bodies;
+mod mangled;
 mod recorded;
 mod recordings;
 mod requests;
