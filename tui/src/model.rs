@@ -13,12 +13,14 @@ use drawbridge_sim::{Span, Time};
 pub(crate) mod explain;
 mod log;
 pub(crate) mod moment;
+mod msg;
 mod playhead;
 mod prompt;
 pub(crate) mod rows;
 
 use explain::Explanation;
 use log::{Ask, Log};
+pub(crate) use msg::{Mode, Msg, Tab};
 pub(crate) use playhead::Playhead;
 pub(crate) use prompt::{Prompt, Question};
 use rows::{Key, List, Rows};
@@ -68,106 +70,6 @@ pub(crate) struct Focus {
     pub(crate) subjects: Vec<Subject>,
 }
 
-/// A screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tab {
-    /// Pods, with gangs.
-    Pods,
-    /// Jobs as squeue shows them.
-    Jobs,
-    /// Who holds what on which node.
-    Nodes,
-    /// What happened.
-    Events,
-}
-
-impl Tab {
-    /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Self; 4] = [Self::Pods, Self::Jobs, Self::Nodes, Self::Events];
-
-    /// The name on the tab.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Pods => "Pods",
-            Self::Jobs => "Jobs",
-            Self::Nodes => "Nodes",
-            Self::Events => "Events",
-        }
-    }
-
-    fn next(self, by: usize) -> Self {
-        Self::ALL[(self as usize + by) % Self::ALL.len()]
-    }
-}
-
-/// What keys mean at the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// What the key table says.
-    Normal,
-    /// Text for the prompt.
-    Prompt,
-}
-
-/// What a user, or the clock, may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Msg {
-    /// Leave.
-    Quit,
-    /// Show or hide the help.
-    Help,
-    /// Go to a tab.
-    Tab(Tab),
-    /// Go to the next tab.
-    NextTab,
-    /// Go to the previous tab.
-    PreviousTab,
-    /// Move the selection by so many rows.
-    Move(isize),
-    /// Select the first row.
-    First,
-    /// Select the last row.
-    Last,
-    /// Move in time by so many events.
-    Step(i64),
-    /// Go to the beginning of the run.
-    Start,
-    /// Go to its end.
-    End,
-    /// Go to the next moment that the events tell of.
-    NextMoment,
-    /// Go to the previous one.
-    PreviousMoment,
-    /// Play or pause.
-    Play,
-    /// Play faster.
-    Faster,
-    /// Play slower.
-    Slower,
-    /// So much of our time has passed.
-    Tick(Span),
-    /// Open or close the detail pane.
-    Why,
-    /// Scroll it by so many lines.
-    Scroll(i16),
-    /// Show only events of the selected object, or all again.
-    Focus,
-    /// Show also, or no longer, what is over.
-    All,
-    /// Undo the last thing that is open: help, focus, filter, detail.
-    Back,
-    /// Ask the user something.
-    Ask(Question),
-    /// A letter of the answer.
-    Type(char),
-    /// Take the last letter back.
-    Erase,
-    /// Take the whole answer back.
-    EraseAll,
-    /// That is the answer.
-    Accept,
-}
-
 impl Model {
     /// The beginning of a run, paused.
     pub(crate) fn new(source: &dyn Source, title: String) -> Self {
@@ -208,14 +110,8 @@ impl Model {
             Msg::Step(events) => self.step(source, events),
             Msg::Start => self.step(source, i64::MIN),
             Msg::End => self.step(source, i64::MAX),
-            Msg::NextMoment => {
-                let next = self.log.next_moment(source.records(), self.now());
-                self.go_to(source, next.unwrap_or(self.playhead.end));
-            }
-            Msg::PreviousMoment => {
-                let previous = self.log.previous_moment(source.records(), self.now());
-                self.go_to(source, previous.unwrap_or(Time::ZERO));
-            }
+            Msg::NextMoment => self.next_moment(source),
+            Msg::PreviousMoment => self.previous_moment(source),
             Msg::Play => self.playhead.toggle(),
             Msg::Faster => self.playhead.faster(),
             Msg::Slower => self.playhead.slower(),
@@ -293,6 +189,18 @@ impl Model {
     fn go_to(&mut self, source: &dyn Source, time: Time) {
         self.playhead.now = time.min(self.playhead.end);
         self.playhead.event = source.event_at(self.playhead.now).min(self.playhead.len);
+    }
+
+    fn next_moment(&mut self, source: &dyn Source) {
+        let next = self.log.next_moment(source.records(), self.now());
+        self.playhead.playing = false;
+        self.go_to(source, next.unwrap_or(self.playhead.end));
+    }
+
+    fn previous_moment(&mut self, source: &dyn Source) {
+        let previous = self.log.previous_moment(source.records(), self.now());
+        self.playhead.playing = false;
+        self.go_to(source, previous.unwrap_or(Time::ZERO));
     }
 
     fn focus(&mut self) {

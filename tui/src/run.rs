@@ -5,7 +5,8 @@
 //! ```
 
 use std::{
-    env, io,
+    env,
+    io::{self, IsTerminal},
     time::{Duration, Instant},
 };
 
@@ -48,7 +49,10 @@ impl Options {
 /// Why the screens could not be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
-    /// There is no terminal, or it went away.
+    /// The screens would go to a file or a pipe.
+    #[error("standard output is not a terminal")]
+    NoTerminal,
+    /// There is no terminal to read keys from, or it went away.
     #[error("the terminal can't be used")]
     Terminal(#[source] io::Error),
 }
@@ -57,7 +61,7 @@ impl TuiError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Terminal(_) => {
+            Self::NoTerminal | Self::Terminal(_) => {
                 "start it in an interactive terminal; `drawbridge run` prints the same run as text"
             }
         }
@@ -71,6 +75,9 @@ impl TuiError {
     reason = "callers have no use for a recording once the screens are closed"
 )]
 pub fn run(source: impl Source, options: Options) -> Result<(), TuiError> {
+    if !io::stdout().is_terminal() {
+        return Err(TuiError::NoTerminal);
+    }
     let mut terminal = ratatui::try_init().map_err(|error| {
         ratatui::restore();
         TuiError::Terminal(error)

@@ -3,6 +3,8 @@
 //! A selection is remembered by what it is, not by where it stands: rows come and go as time
 //! moves, and a pod that isn't there yet is selected again once it is.
 
+use std::collections::BTreeMap;
+
 use drawbridge_scenarios::{Frame, JobRow, NodeRow, PodRow, Record};
 use drawbridge_sim::JobId;
 
@@ -135,38 +137,34 @@ fn pod_lines(frame: &Frame, words: &[String], all: bool) -> Vec<PodLine> {
     let shown = numbered(&frame.pods, |pod| {
         (all || pod.phase != "Deleted") && pod_holds(pod, words)
     });
-    let mut gangs: Vec<(&str, &str)> = Vec::new();
-    let mut lines = Vec::new();
+    let mut gangs: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for &index in &shown {
-        let pod = &frame.pods[index];
-        let Some(gang) = pod.gang.as_deref() else {
-            lines.push(PodLine::Pod {
-                index,
-                member: false,
-            });
+        if let Some(gang) = gang_of(&frame.pods[index]) {
+            gangs.entry(gang).or_default().push(index);
+        }
+    }
+    let mut lines = Vec::with_capacity(shown.len());
+    for &index in &shown {
+        let Some(gang) = gang_of(&frame.pods[index]) else {
+            let member = false;
+            lines.push(PodLine::Pod { index, member });
             continue;
         };
-        if gangs.contains(&(pod.namespace.as_str(), gang)) {
-            continue;
-        }
-        gangs.push((&pod.namespace, gang));
-        let members = gang_members(frame, &shown, pod);
-        let below = members.iter().map(|&index| PodLine::Pod {
-            index,
-            member: true,
-        });
-        lines.extend([PodLine::Gang(members.clone())].into_iter().chain(below));
+        // Taken out where the first member stands, so that the others find nothing to list.
+        let members = gangs.remove(&gang).unwrap_or_default();
+        let member = true;
+        let below = members.iter().map(|&index| PodLine::Pod { index, member });
+        let below: Vec<PodLine> = below.collect();
+        lines.extend((!members.is_empty()).then_some(PodLine::Gang(members)));
+        lines.extend(below);
     }
     lines
 }
 
-fn gang_members(frame: &Frame, shown: &[usize], first: &PodRow) -> Vec<usize> {
-    let same = |pod: &PodRow| pod.namespace == first.namespace && pod.gang == first.gang;
-    shown
-        .iter()
-        .copied()
-        .filter(|&i| same(&frame.pods[i]))
-        .collect()
+fn gang_of(pod: &PodRow) -> Option<(&str, &str)> {
+    pod.gang
+        .as_deref()
+        .map(|gang| (pod.namespace.as_str(), gang))
 }
 
 fn pod_holds(pod: &PodRow, words: &[String]) -> bool {

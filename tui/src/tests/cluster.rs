@@ -30,19 +30,8 @@ const MESSAGE: &str =
 
 impl Cluster {
     pub(super) fn new() -> Self {
-        let records = told().into_iter().enumerate();
         Self {
-            records: records
-                .map(|(seq, (ms, actor, level, subject, text))| Record {
-                    seq: seq as u64,
-                    at: Time::from_ms(ms),
-                    actor,
-                    level,
-                    subject,
-                    text,
-                    digest: 0,
-                })
-                .collect(),
+            records: (0..TOLD.len()).map(record).collect(),
         }
     }
 }
@@ -75,137 +64,65 @@ impl Source for Cluster {
     }
 }
 
-type Told = (u64, Actor, Level, Subject, String);
+/// Milliseconds, actor, what it is about, sentence. A dot before the sentence makes it a detail.
+#[rustfmt::skip]
+const TOLD: [(u64, Actor, &str, &str); 25] = [
+    (0,         Actor::User,    "job 1",             "submitted job 1 train"),
+    (0,         Actor::Slurm,   "job 1",             "started job 1 on compute-[0,2]"),
+    (1_000,     Actor::User,    "node compute-3",    "drained compute-3: disk"),
+    (10_000,    Actor::User,    "PodGroup mpi/ring", "applied PodGroup mpi/ring"),
+    (10_000,    Actor::Kube,    "pod mpi/ring-0",    "created pod mpi/ring-0"),
+    (10_000,    Actor::Kube,    "pod mpi/ring-1",    "created pod mpi/ring-1"),
+    (10_000,    Actor::Kube,    "pod mpi/ring-2",    "created pod mpi/ring-2"),
+    (10_000,    Actor::Kube,    "pod mpi/ring-3",    "created pod mpi/ring-3"),
+    (10_100,    Actor::Bridge,  "PodGroup mpi/ring", ".asked for PodGroup mpi/ring"),
+    (10_200,    Actor::Bridge,  "job 2",             "submitted job 2 for gang mpi/ring"),
+    (10_300,    Actor::Slurm,   "job 2",             "let job 2 wait: Resources"),
+    (12_000,    Actor::Bridge,  "pod mpi/ring-0",    ".patched the status of mpi/ring-0"),
+    (60_000,    Actor::User,    "pod web/模型训练",   "applied pod web/模型训练"),
+    (61_000,    Actor::Kube,    "pod web/模型训练",   "bound web/模型训练 to control-plane"),
+    (600_000,   Actor::Slurm,   "job 1",             "ended job 1: COMPLETED"),
+    (600_500,   Actor::Slurm,   "job 2",             "started job 2 on compute-[0-1]"),
+    (601_000,   Actor::Bridge,  "pod mpi/ring-0",    "bound mpi/ring-0 to worker-node-0"),
+    (601_000,   Actor::Bridge,  "pod mpi/ring-1",    "bound mpi/ring-1 to worker-node-0"),
+    (601_000,   Actor::Bridge,  "pod mpi/ring-2",    "bound mpi/ring-2 to worker-node-1"),
+    (601_000,   Actor::Bridge,  "pod mpi/ring-3",    "bound mpi/ring-3 to worker-node-1"),
+    (602_000,   Actor::Kubelet, "pod mpi/ring-0",    "ran mpi/ring-0"),
+    (602_000,   Actor::Kubelet, "pod mpi/ring-1",    "ran mpi/ring-1"),
+    (602_000,   Actor::Kubelet, "pod mpi/ring-2",    "ran mpi/ring-2"),
+    (602_000,   Actor::Kubelet, "pod mpi/ring-3",    "ran mpi/ring-3"),
+    (1_800_000, Actor::Slurm,   "job 2",             "ended job 2: COMPLETED"),
+];
 
-fn told() -> Vec<Told> {
-    use Level::{Detail, Story};
-    let ring = |rank: u32| pod_subject("mpi", &format!("ring-{rank}"));
-    let job = |id| Subject::Job(JobId(id));
-    let group = Subject::Object("PodGroup mpi/ring".to_owned());
-    let mut told = vec![
-        (
-            0,
-            Actor::User,
-            Story,
-            job(1),
-            "submitted job 1 train".to_owned(),
-        ),
-        (
-            0,
-            Actor::Slurm,
-            Story,
-            job(1),
-            "started job 1 on compute-[0,2]".to_owned(),
-        ),
-        (
-            1000,
-            Actor::User,
-            Story,
-            Subject::SlurmNode("compute-3".to_owned()),
-            "drained compute-3: disk".to_owned(),
-        ),
-        (
-            10_000,
-            Actor::User,
-            Story,
-            group.clone(),
-            "applied PodGroup mpi/ring".to_owned(),
-        ),
-    ];
-    told.extend((0..4).map(|rank| {
-        (
-            10_000,
-            Actor::Kube,
-            Story,
-            ring(rank),
-            format!("created pod mpi/ring-{rank}"),
-        )
-    }));
-    told.extend([
-        (
-            10_100,
-            Actor::Bridge,
-            Detail,
-            group,
-            "asked for PodGroup mpi/ring".to_owned(),
-        ),
-        (
-            10_200,
-            Actor::Bridge,
-            Story,
-            job(2),
-            "submitted job 2 for gang mpi/ring".to_owned(),
-        ),
-        (
-            10_300,
-            Actor::Slurm,
-            Story,
-            job(2),
-            "let job 2 wait: Resources".to_owned(),
-        ),
-        (
-            12_000,
-            Actor::Bridge,
-            Detail,
-            ring(0),
-            "patched the status of mpi/ring-0".to_owned(),
-        ),
-        (
-            60_000,
-            Actor::User,
-            Story,
-            pod_subject("web", "模型训练"),
-            "applied pod web/模型训练".to_owned(),
-        ),
-        (
-            61_000,
-            Actor::Kube,
-            Story,
-            pod_subject("web", "模型训练"),
-            "bound web/模型训练 to control-plane".to_owned(),
-        ),
-        (
-            600_000,
-            Actor::Slurm,
-            Story,
-            job(1),
-            "ended job 1: COMPLETED".to_owned(),
-        ),
-        (
-            600_500,
-            Actor::Slurm,
-            Story,
-            job(2),
-            "started job 2 on compute-[0-1]".to_owned(),
-        ),
-    ]);
-    told.extend((0..4).map(|rank| {
-        let text = format!("bound mpi/ring-{rank} to worker-node-{}", rank / 2);
-        (601_000, Actor::Bridge, Story, ring(rank), text)
-    }));
-    told.extend((0..4).map(|rank| {
-        (
-            602_000,
-            Actor::Kubelet,
-            Story,
-            ring(rank),
-            format!("ran mpi/ring-{rank}"),
-        )
-    }));
-    told.push((
-        1_800_000,
-        Actor::Slurm,
-        Story,
-        job(2),
-        "ended job 2: COMPLETED".to_owned(),
-    ));
-    told
+fn record(seq: usize) -> Record {
+    let (ms, actor, about, text) = TOLD[seq];
+    let (level, text) = match text.strip_prefix('.') {
+        Some(text) => (Level::Detail, text),
+        None => (Level::Story, text),
+    };
+    Record {
+        seq: seq as u64,
+        at: Time::from_ms(ms),
+        actor,
+        level,
+        subject: subject(about),
+        text: text.to_owned(),
+        digest: 0,
+    }
 }
 
-fn pod_subject(namespace: &str, name: &str) -> Subject {
-    Subject::Pod {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
+fn subject(about: &str) -> Subject {
+    match about.split_once(' ').unwrap() {
+        ("job", id) => Subject::Job(JobId(id.parse().unwrap())),
+        ("node", name) => Subject::SlurmNode(name.to_owned()),
+        ("pod", pod) => {
+            let (namespace, name) = pod.split_once('/').unwrap();
+            Subject::Pod {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            }
+        }
+        _ => Subject::Object(about.to_owned()),
     }
 }
 
