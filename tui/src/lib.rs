@@ -6,7 +6,7 @@
 //!                         Source: frames and records of a run
 //! ```
 //!
-//! Update never draws and view never decides: [`model`] says what is shown, [`view`] says where.
+//! Update never draws and view never decides: `model` says what is shown, `view` says where.
 //! Start reading at `model.rs`.
 
 mod input;

@@ -2,6 +2,7 @@
 
 mod always;
 mod cluster;
+mod explains;
 mod screens;
 mod session;
 mod updates;

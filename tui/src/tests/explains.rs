@@ -1,0 +1,136 @@
+//! The first sentences of the explanation, state by state.
+
+use drawbridge_scenarios::Frame;
+use drawbridge_sim::{JobId, Time};
+
+use super::cluster::{ALLOCATED, BOUND, CREATED, Cluster, DONE, RUNNING, SERVING, SUBMITTED};
+use crate::{
+    Source,
+    model::{explain::explain, rows::Key},
+};
+
+/// Everything that is said of this, one sentence per line.
+fn why(frame: &Frame, key: &Key) -> String {
+    let source = Cluster::new();
+    let said = explain(frame, source.records(), frame.now, key);
+    said.map(|it| it.why.join("\n")).unwrap_or_default()
+}
+
+fn at(event: u64) -> Frame {
+    Cluster::new().frame(event)
+}
+
+#[test]
+fn a_pod_says_where_it_stands() {
+    let ring = Key::Pod("uid-0".to_owned());
+    let web = Key::Pod("uid-web".to_owned());
+    let mut gone = at(DONE);
+    gone.pods[0].phase = "Deleted".to_owned();
+    let mut going = at(RUNNING);
+    going.pods[0].terminating = true;
+    #[rustfmt::skip]
+    let rows = [
+        (at(CREATED),   &ring, "It waits: Slurm has no job for its gang yet."),
+        (at(SERVING - 1), &web, "It waits for the scheduler `default-scheduler`; no Slurm job stands for it."),
+        (at(ALLOCATED), &ring, "Job 2 has its nodes (compute-[0-1]); the pods follow."),
+        (at(BOUND),     &ring, "It is bound to worker-node-0; its containers have yet to start."),
+        (at(RUNNING),   &ring, "It runs on worker-node-0."),
+        (going,         &ring, "It is being deleted and may still hold its node."),
+        (at(DONE),      &ring, "It ended well."),
+        (gone,          &ring, "It is gone; this is the last that was seen of it."),
+        (at(0),         &ring, ""),
+    ];
+    for (frame, key, want) in rows {
+        assert_eq!(why(&frame, key), want, "after {} events", frame.events);
+    }
+}
+
+#[test]
+fn a_pod_says_that_the_bridge_is_down() {
+    let mut frame = at(CREATED);
+    frame.bridge_up = Some(false);
+    insta::assert_snapshot!(why(&frame, &Key::Pod("uid-3".to_owned())), @r"
+    It waits: Slurm has no job for its gang yet.
+    The bridge is down: nothing is submitted or bound until it is back.
+    ");
+}
+
+#[test]
+fn a_job_says_what_waits_before_it_and_what_runs() {
+    let mut frame = at(SERVING);
+    let mut urgent = frame.jobs[1].clone();
+    (urgent.job_id, urgent.name, urgent.priority) = (JobId(3), "urgent".to_owned(), 900);
+    let mut late = frame.jobs[1].clone();
+    (late.job_id, late.name) = (JobId(4), "late".to_owned());
+    frame.jobs.extend([urgent, late]);
+    frame.jobs[1].reason = Some("Priority".to_owned());
+    frame.bridge_up = Some(false);
+    insta::assert_snapshot!(why(&frame, &Key::Job(JobId(2))), @r"
+    Job 2 waits: Priority. Jobs with a higher priority wait as well and go first.
+    Before it in batch: job 3 urgent.
+    Job 1 train holds 36 CPUs and 5 GPUs on worker-node-0, worker-node-2.
+    Node worker-node-3 takes no new work (drain, cordoned: disk).
+    Free now: 1 whole node; 44 CPUs and 1 GPU in all.
+    The bridge is down: it won't bind pods until it is back.
+    ");
+}
+
+#[test]
+fn a_job_that_runs_or_ended_says_since_when() {
+    let train = Key::Job(JobId(1));
+    assert_eq!(
+        why(&at(SERVING), &train),
+        "It has held compute-[0,2] for 61s."
+    );
+    assert_eq!(
+        why(&at(ALLOCATED + 8), &train),
+        "It ended 2s ago as COMPLETED."
+    );
+}
+
+#[test]
+fn long_lists_are_cut_short() {
+    let mut frame = at(SERVING);
+    let drained = frame.nodes[3].clone();
+    frame.nodes = vec![drained; 8];
+    let said = why(&frame, &Key::Job(JobId(2)));
+    assert_eq!(said.matches("takes no new work").count(), 5);
+    assert!(said.contains("and 3 more"), "{said}");
+}
+
+#[test]
+fn a_node_says_who_holds_it() {
+    let rows = [
+        (
+            SERVING,
+            0,
+            "Job 1 train holds 4 CPUs and 1 GPU on worker-node-0.",
+        ),
+        (SERVING, 1, "It is free."),
+        (
+            SERVING,
+            3,
+            "Node worker-node-3 takes no new work (drain, cordoned: disk).",
+        ),
+    ];
+    for (event, node, want) in rows {
+        assert_eq!(
+            why(&at(event), &Key::Node(format!("worker-node-{node}"))),
+            want
+        );
+    }
+    let other = why(&at(SERVING), &Key::Node("control-plane".to_owned()));
+    assert_eq!(
+        other,
+        "Slurm doesn't know it; only the default scheduler uses it."
+    );
+}
+
+#[test]
+fn a_record_explains_what_it_is_about_or_itself() {
+    let frame = at(SUBMITTED + 1);
+    assert_eq!(frame.now, Time::from_ms(10_300));
+    let about_node = why(&frame, &Key::Record(2));
+    assert!(about_node.starts_with("Node worker-node-3"), "{about_node}");
+    assert_eq!(why(&frame, &Key::Record(3)), "applied PodGroup mpi/ring");
+}
