@@ -266,6 +266,8 @@ impl Model {
         self.list_rows(source.records());
         self.find_selection(source.records());
         self.explanation = self.explain(source.records());
+        let lines = self.explanation.as_ref().map_or(0, Explanation::n_lines);
+        self.detail_scroll = self.detail_scroll.min(lines);
     }
 
     fn load(&mut self, source: &dyn Source) {

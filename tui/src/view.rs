@@ -120,21 +120,26 @@ impl Screen<'_> {
         }
     }
 
-    /// The title of a list: what it shows, how much of it, and what it leaves out.
-    fn title(&self, total: usize, left_out: &str) -> String {
-        let (model, shown) = (self.model, self.model.rows.len());
-        let mut title = format!(" {} ", model.tab.name());
-        if shown != total {
-            title.push_str(&format!("{shown} of "));
+    /// The title of a list: what it shows, how much of it, and how to see the rest.
+    fn title(&self, shown: usize, total: usize, rest: &str) -> String {
+        let name = self.model.tab.name();
+        let mut title = match shown == total {
+            true => format!(" {name} {total} "),
+            false => format!(" {name} {shown} of {total} "),
+        };
+        if shown < total && !self.model.all && !rest.is_empty() {
+            title.push_str(&format!("· {rest} "));
         }
-        title.push_str(&format!("{total} "));
-        if !model.all && !left_out.is_empty() {
-            title.push_str(&format!("· {left_out} "));
-        }
-        if !model.list().filter.is_empty() {
-            title.push_str(&format!("· filter: {} ", model.list().filter));
-        }
+        title.push_str(&self.filter());
         title
+    }
+
+    /// The filter as titles show it; nothing where there is none.
+    fn filter(&self) -> String {
+        match self.model.list().filter.as_str() {
+            "" => String::new(),
+            filter => format!("· filter: {filter} "),
+        }
     }
 }
 

@@ -27,6 +27,14 @@ pub(crate) struct Explanation {
     pub(crate) chain: Vec<usize>,
 }
 
+impl Explanation {
+    /// About how many lines it takes: scrolling needn't go further.
+    pub(crate) fn n_lines(&self) -> u16 {
+        let lines = self.why.len() + self.facts.len() + self.chain.len();
+        u16::try_from(lines).unwrap_or(u16::MAX)
+    }
+}
+
 /// Explains the row that is this, as it stands at this time. `None` if there is none now.
 pub(crate) fn explain(
     frame: &Frame,

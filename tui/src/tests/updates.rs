@@ -153,6 +153,22 @@ fn the_chain_of_a_pod_includes_its_job_and_ends_now() {
 }
 
 #[test]
+fn scrolling_ends_with_the_explanation_and_starts_over_with_another() {
+    let source = Cluster::new();
+    let mut model = after(
+        &source,
+        &[Msg::Step(SERVING as i64), Msg::Why, Msg::Scroll(9999)],
+    );
+    let said = model
+        .explanation
+        .as_ref()
+        .map(|it| it.why.len() + it.facts.len() + it.chain.len());
+    assert_eq!(Some(usize::from(model.detail_scroll)), said);
+    model.update(&source, Msg::Move(1));
+    assert_eq!(model.detail_scroll, 0);
+}
+
+#[test]
 fn ages_grow_between_events() {
     let source = Cluster::new();
     let mut model = after(&source, &[Msg::Step(SERVING as i64), Msg::Play]);

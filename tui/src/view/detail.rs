@@ -23,39 +23,46 @@ impl Widget for Detail<'_> {
         let title = explanation.map_or("nothing is selected", |it| &it.title);
         let block = Block::bordered().title(format!(" Why: {} ", plain(title)));
         let inside = block.inner(area);
-        let lines = explanation
-            .map(|it| self.lines(it, inside.width))
-            .unwrap_or_default();
-        // The last page is as far as scrolling goes.
-        let last = lines.len().saturating_sub(usize::from(inside.height));
-        let first = usize::from(self.0.model.detail_scroll).min(last);
-        let more = lines
-            .len()
-            .saturating_sub(first + usize::from(inside.height));
+        let more = explanation.map_or(0, |it| self.explain(it, inside, buf));
         let block = match more {
             0 => block,
             n => block.title_bottom(Line::from(format!(" {n} more, J K scroll ")).right_aligned()),
         };
         block.render(area, buf);
-        for (line, row) in lines.iter().skip(first).zip(inside.rows()) {
-            line.render(row, buf);
-        }
     }
 }
 
 impl Detail<'_> {
-    fn lines(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
+    /// Draws what there is room for. Returns how many lines are still to come.
+    fn explain(&self, it: &Explanation, area: Rect, buf: &mut Buffer) -> usize {
+        let height = usize::from(area.height);
+        let text = self.text(it, area.width);
+        let n_lines = text.len() + it.chain.len();
+        // The last page is as far as scrolling goes.
+        let last_page = n_lines.saturating_sub(height);
+        let first = usize::from(self.0.model.detail_scroll).min(last_page);
+        for (i, row) in (first..n_lines).zip(area.rows()) {
+            match text.get(i) {
+                Some(line) => line.render(row, buf),
+                None => {
+                    let record = &self.0.records[it.chain[i - text.len()]];
+                    record_line(record, self.0.theme, area.width).render(row, buf);
+                }
+            }
+        }
+        n_lines.saturating_sub(first + height)
+    }
+
+    /// Everything but the chain, which may be long.
+    fn text(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (i, sentence) in it.why.iter().enumerate() {
             let style = self
                 .0
                 .theme
                 .tone(if i == 0 { Tone::Heading } else { Tone::Plain });
-            lines.extend(
-                wrap(sentence, usize::from(room))
-                    .into_iter()
-                    .map(|l| Line::styled(l, style)),
-            );
+            let pieces = wrap(sentence, usize::from(room)).into_iter();
+            lines.extend(pieces.map(|piece| Line::styled(piece, style)));
         }
         lines.push(Line::default());
         for (name, value) in &it.facts {
@@ -63,8 +70,6 @@ impl Detail<'_> {
         }
         lines.push(Line::default());
         lines.push(Line::styled("So far", self.0.theme.tone(Tone::Heading)));
-        let chain = it.chain.iter().map(|&i| &self.0.records[i]);
-        lines.extend(chain.map(|record| record_line(record, self.0.theme, room)));
         lines
     }
 

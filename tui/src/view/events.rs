@@ -58,9 +58,7 @@ impl Events<'_> {
         if let Some(focus) = &model.focus {
             title.push_str(&format!("· only {} (f: all) ", focus.title));
         }
-        if !model.list().filter.is_empty() {
-            title.push_str(&format!("· filter: {} ", model.list().filter));
-        }
+        title.push_str(&self.0.filter());
         title
     }
 }

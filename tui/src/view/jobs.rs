@@ -35,13 +35,8 @@ impl Widget for Jobs<'_> {
             return;
         };
         let total = self.0.model.frame.jobs.len();
-        let left_out = if rows.len() < total {
-            "a shows ended ones"
-        } else {
-            ""
-        };
         let table = Table {
-            title: self.0.title(total, left_out),
+            title: self.0.title(rows.len(), total, "a shows ended ones"),
             headers: &HEADERS,
             rows: rows.iter().map(|&i| self.row(i)).collect(),
             selected: self.0.model.selected(),

@@ -44,7 +44,8 @@ impl Widget for Nodes<'_> {
         let Rows::Nodes(rows) = &self.0.model.rows else {
             return;
         };
-        let block = Block::bordered().title(self.0.title(self.0.model.frame.nodes.len(), ""));
+        let block =
+            Block::bordered().title(self.0.title(rows.len(), self.0.model.frame.nodes.len(), ""));
         let inside = block.inner(area);
         block.render(area, buf);
         if rows.is_empty() {

@@ -52,26 +52,10 @@ impl Widget for Pods<'_> {
 impl Pods<'_> {
     /// Counts pods, not lines: a gang's own line is none.
     fn title(&self, lines: &[PodLine]) -> String {
-        let pods = lines
-            .iter()
-            .filter(|line| matches!(line, PodLine::Pod { .. }))
-            .count();
-        let screen = self.0;
-        let (total, filter) = (screen.model.frame.pods.len(), &screen.model.list().filter);
-        let of = if pods == total {
-            String::new()
-        } else {
-            format!(" of {total}")
-        };
-        let more = if pods < total && !screen.model.all {
-            "· a shows all "
-        } else {
-            ""
-        };
-        match filter.is_empty() {
-            true => format!(" Pods {pods}{of} {more}"),
-            false => format!(" Pods {pods}{of} {more}· filter: {filter} "),
-        }
+        let is_pod = |line: &&PodLine| matches!(line, PodLine::Pod { .. });
+        let pods = lines.iter().filter(is_pod).count();
+        let total = self.0.model.frame.pods.len();
+        self.0.title(pods, total, "a shows those that are gone")
     }
 
     fn row(&self, line: &PodLine) -> Vec<Cell> {
