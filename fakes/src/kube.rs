@@ -233,6 +233,11 @@ impl KubeApi {
         self.store.take_changes()
     }
 
+    /// What was written since [`KubeApi::take_changes`] was last called, in order.
+    pub(crate) fn changes(&self) -> &[Change] {
+        self.store.changes()
+    }
+
     /// Who asked for what, how often.
     pub fn audit(&self) -> &Audit {
         &self.audit

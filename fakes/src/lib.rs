@@ -4,7 +4,7 @@ mod cluster;
 mod http;
 mod kube;
 
-pub use cluster::{Behaviour, Mpi, PodMatch, Runtime, Spread};
+pub use cluster::{Behaviour, Cluster, Mpi, PodMatch, Runtime, Spread};
 pub use http::{Method, Request, Response};
 pub use kube::{
     Audit, Change, ChangeKind, KubeApi, LabelSelector, NoWebhooks, ObjectKey, Watch, WatchEvent,

@@ -170,6 +170,11 @@ impl Store {
     }
 
     /// What was written since the last call.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Takes what was written since the last call, in order.
     pub(crate) fn take_changes(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }

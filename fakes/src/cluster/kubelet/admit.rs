@@ -1,0 +1,84 @@
+//! What a kubelet refuses to run, in its own words.
+
+use super::super::{amounts::Amounts, node::Node, pod::Pod};
+
+/// Why a pod isn't run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) reason: String,
+    pub(super) message: String,
+}
+
+/// Why the node can't run the pod, if it can't, when so much is used already.
+pub(super) fn refusal(pod: &Pod, node: &Node, used: &Amounts) -> Option<Refusal> {
+    let demand = &pod.demand;
+    if !node.suits(demand) {
+        return Some(Refusal {
+            reason: "NodeAffinity".into(),
+            message: "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match \
+                      Pod's node affinity/selector"
+                .into(),
+        });
+    }
+    let resource = demand.requests.lacking(used, &node.allocatable).next()?;
+    let shown = |milli: u64| match resource {
+        "cpu" => milli,
+        _ => milli / 1000,
+    };
+    Some(Refusal {
+        reason: format!("OutOf{resource}"),
+        message: format!(
+            "Pod was rejected: Node didn't have enough resource: {resource}, requested: {}, \
+             used: {}, capacity: {}",
+            shown(demand.requests.get(resource)),
+            shown(used.get(resource)),
+            shown(node.allocatable.get(resource)),
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use drawbridge_sim::Epoch;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(spec: &Value, used: &Value) -> String {
+        let node = Node::read(&Arc::new(json!({
+            "metadata": {"name": "n1"},
+            "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": 110}},
+        })));
+        let object = Arc::new(json!({"metadata": {"name": "p", "uid": "u"}, "spec": spec}));
+        let pod = Pod::read(Epoch::DEFAULT, &object, 1, None);
+        match refusal(&pod, &node, &Amounts::read(used)) {
+            Some(it) => format!("{}: {}", it.reason, it.message),
+            None => "admitted".into(),
+        }
+    }
+
+    #[test]
+    fn the_kubelet_refuses_what_does_not_fit() {
+        let asks = |cpu: &str, memory: &str| {
+            json!({"containers": [
+                {"resources": {"requests": {"cpu": cpu, "memory": memory}}}
+            ]})
+        };
+        let used = json!({"cpu": "6", "memory": "1Gi"});
+        assert_eq!(told(&asks("2", "1Gi"), &used), "admitted");
+        insta::assert_snapshot!(
+            told(&asks("4", "1Gi"), &used),
+            @"OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu, requested: 4000, used: 6000, capacity: 8000"
+        );
+        insta::assert_snapshot!(
+            told(&asks("1", "8Gi"), &used),
+            @"OutOfmemory: Pod was rejected: Node didn't have enough resource: memory, requested: 8589934592, used: 1073741824, capacity: 8589934592"
+        );
+        insta::assert_snapshot!(
+            told(&json!({"nodeSelector": {"disk": "ssd"}}), &used),
+            @"NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+        );
+    }
+}
