@@ -6,7 +6,10 @@ use drawbridge_fakes::Behaviour;
 use drawbridge_sim::{Epoch, Seed, SlurmConfig, Span, Submission, Time};
 use serde_json::Value;
 
-use crate::expect::Expectation;
+use crate::{
+    expect::{Expectation, When},
+    format::kinds,
+};
 
 /// A whole scenario.
 #[derive(Clone, Debug)]
@@ -37,6 +40,17 @@ pub struct Scenario {
     pub notes: Vec<String>,
 }
 
+impl Scenario {
+    /// The last time at which something is expected; the run may not end before.
+    pub fn last_check(&self) -> Time {
+        let times = self.expect.iter().map(|it| match it.at {
+            When::At(at) => at,
+            When::End => Time::ZERO,
+        });
+        times.max().unwrap_or(Time::ZERO)
+    }
+}
+
 /// One step of the timeline.
 #[derive(Clone, Debug)]
 pub struct Step {
@@ -61,7 +75,7 @@ pub enum Action {
     Cordon(String, bool),
     /// Submit a native Slurm job.
     Sbatch(Box<Submission>),
-    /// Cancel the native or bridged Slurm jobs of this name.
+    /// Cancel the Slurm job with this number, or all those with this name.
     Scancel(String),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
@@ -80,6 +94,41 @@ pub struct ObjectRef {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl ObjectRef {
+    /// The object that a manifest describes; `None` for a kind that the twin doesn't have.
+    pub fn of(manifest: &Value) -> Option<Self> {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let object = Self {
+            api_version: text(&manifest["apiVersion"])?,
+            kind: text(&manifest["kind"])?,
+            namespace: text(&manifest["metadata"]["namespace"]).unwrap_or_default(),
+            name: text(&manifest["metadata"]["name"]).unwrap_or_default(),
+        };
+        kinds::find(&object.api_version, &object.kind).map(|_| object)
+    }
+
+    /// Where objects of its kind are created: `/api/v1/namespaces/a/pods`.
+    pub fn collection(&self) -> String {
+        kinds::find(&self.api_version, &self.kind)
+            .map(|kind| kind.collection(&self.namespace))
+            .unwrap_or_default()
+    }
+
+    /// Where it, or this part of it, is read and changed: `/api/v1/namespaces/a/pods/b`, and with
+    /// `/status` that path with `/status` after it.
+    pub fn path(&self, part: &str) -> String {
+        format!("{}/{}{part}", self.collection(), self.name)
+    }
+
+    /// `namespace/name`, or the name alone.
+    pub fn key(&self) -> String {
+        match self.namespace.as_str() {
+            "" => self.name.clone(),
+            namespace => format!("{namespace}/{}", self.name),
+        }
+    }
 }
 
 /// What an administrator does to a Slurm node.
