@@ -1,15 +1,71 @@
 //! Virtual time, seeded randomness, and slurmctld as a state machine.
+//!
+//! ```text
+//!   slurm.conf ──SlurmConfig::parse──▶ Slurmctld::new
+//!                                          │ submit, cancel, signal, update_node …   (commands)
+//!                                          │ wake(now), next_wake()                  (time)
+//!                                          ▼
+//!                        jobs(), nodes(), take_facts()                               (news)
+//! ```
+//!
+//! Start with [`Slurmctld`]. This crate does not know what a pod is.
 
+mod admin;
+mod allocation;
+mod backfill;
 mod calendar;
 mod chain;
+mod conf;
+mod dependency;
+mod errors;
+mod facts;
+mod hostlist;
 mod ids;
+mod index_set;
+mod invariants;
+mod job;
+mod lifecycle;
+mod node;
+mod priority;
+mod quantity;
 mod queue;
+mod reason;
+mod release;
 mod rng;
+mod sbatch;
+mod sched;
+mod script;
+mod select;
+mod slurmctld;
+mod submission;
+mod submit;
 mod time;
+mod time_spec;
 
+pub use admin::JobUpdate;
+pub use allocation::{Allocation, NodeShare};
 pub use calendar::Epoch;
 pub use chain::HashChain;
+pub use conf::{
+    BackfillParams, ConfError, ConfFile, GresSpec, MemoryDefault, NodeSpec, Note, Params, Parsed,
+    PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType, SlurmConfig,
+};
+pub use errors::SlurmError;
+pub use facts::Fact;
+pub use hostlist::{HostlistError, expand_hostlist, fold_hostlist};
 pub use ids::{AccountName, JobId, PartitionName, SlurmNode, UserName};
+pub use index_set::IndexSet;
+pub use job::{ExitCode, Job, JobState};
+pub use node::{Node, NodeReason, NodeUpdate, Usage};
+pub use quantity::{Quantity, QuantityError};
 pub use queue::EventQueue;
+pub use reason::Reason;
+pub use release::Release;
 pub use rng::{Seed, fnv1a};
+pub use sbatch::{SbatchError, parse_sbatch};
+pub use slurmctld::{Slurmctld, Stats};
+pub use submission::{
+    Begin, GresAsk, GresPer, JobBehaviour, MemoryAsk, Signal, Submission, TimeLimit, Trap,
+};
 pub use time::{Span, Time};
+pub use time_spec::parse_time_limit;

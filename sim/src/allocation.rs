@@ -1,0 +1,66 @@
+//! What a job holds: which cores, how much memory and which devices, on which nodes.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::{IndexSet, SlurmNode, fold_hostlist};
+
+/// Everything that a job holds, nodes in slurm.conf's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Allocation {
+    /// What it holds on each node.
+    pub nodes: Vec<NodeShare>,
+}
+
+/// What a job holds on one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeShare {
+    /// The node's name.
+    pub node: SlurmNode,
+    /// The node's place in slurm.conf.
+    #[serde(skip)]
+    pub index: usize,
+    /// Tasks that run there.
+    pub tasks: u32,
+    /// CPUs counted against the job there.
+    pub cpus: u32,
+    /// The cores, by their index on the node.
+    pub cores: IndexSet,
+    /// The CPUs (hardware threads) of these cores, by their index on the node.
+    pub cpu_ids: IndexSet,
+    /// Memory, MiB.
+    pub memory_mib: u64,
+    /// Devices by resource name: `gpu` → `0-1`.
+    pub gres: BTreeMap<String, IndexSet>,
+}
+
+impl Allocation {
+    /// The node names, in order.
+    pub fn node_names(&self) -> Vec<&SlurmNode> {
+        self.nodes.iter().map(|share| &share.node).collect()
+    }
+
+    /// The node list as Slurm prints it: `n[1-3]`.
+    pub fn node_list(&self) -> String {
+        let names: Vec<_> = self.nodes.iter().map(|share| share.node.as_str()).collect();
+        fold_hostlist(&names)
+    }
+
+    /// CPUs on all nodes.
+    pub fn cpus(&self) -> u32 {
+        self.nodes.iter().map(|share| share.cpus).sum()
+    }
+
+    /// Memory on all nodes, MiB.
+    pub fn memory_mib(&self) -> u64 {
+        self.nodes.iter().map(|share| share.memory_mib).sum()
+    }
+
+    /// Tasks on all nodes.
+    pub fn tasks(&self) -> u32 {
+        self.nodes.iter().map(|share| share.tasks).sum()
+    }
+}

@@ -1,0 +1,286 @@
+//! Backfill: later jobs may start where they delay no earlier one.
+//!
+//! ```text
+//!   queue in order ──▶ earliest start among the nodes that nobody earlier has reserved
+//!                        │ now            ──▶ start it
+//!                        └ later, in bf_window ──▶ reserve its nodes from then until its limit
+//! ```
+//!
+//! Reservations are of whole nodes and rounded outwards to `bf_resolution`; what running jobs
+//! hold is given back in parts, at their limits.
+
+mod plan;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::{
+    Allocation, Fact, IndexSet, Job, JobId, JobState, Reason, Slurmctld, Span, Time,
+    conf::SchedulerType,
+    sched::{Decision, QueueKey, next_tick},
+    select::{self, View},
+};
+use plan::Plan;
+
+/// How long a job without a limit is taken to run.
+const YEAR: Span = Span::hours(365 * 24);
+/// How close together running jobs must end to be looked at as one, at first.
+const WINDOW: Span = Span::secs(30);
+/// How often a job is tried at a later time before it is left for the next cycle.
+const TRIES: usize = 32;
+
+impl Slurmctld {
+    /// Something changed that could let a job start or move a plan.
+    pub(crate) fn tell_backfill(&mut self, now: Time) {
+        // What changed while nobody waited was looked at by a cycle that had nothing to do.
+        if let Some(done) = self
+            .clock
+            .changed
+            .map(|changed| self.backfill_tick(changed))
+            && done < now
+        {
+            self.clock.backfilled = self.clock.backfilled.max(done);
+            self.clock.changed = None;
+        }
+        self.clock.changed.get_or_insert(now);
+    }
+
+    /// When the next backfill cycle that could matter is.
+    pub(crate) fn backfill_due(&self) -> Option<Time> {
+        let on = self.params().scheduler == SchedulerType::Backfill;
+        let changed = self
+            .clock
+            .changed
+            .filter(|_| on && !self.queue.is_empty())?;
+        Some(self.backfill_tick(changed))
+    }
+
+    fn backfill_tick(&self, changed: Time) -> Time {
+        next_tick(changed).max(self.clock.backfilled + self.params().backfill.interval)
+    }
+
+    pub(crate) fn run_backfill_cycle(&mut self, now: Time) {
+        self.admit_begun(now);
+        let outcome = self.decide_backfill(now);
+        self.clock.backfilled = now;
+        self.clock.changed = None;
+        self.stats.backfill_cycles += 1;
+        for decision in outcome.starts {
+            self.apply(now, decision, true);
+        }
+        for (job, start) in outcome.planned {
+            self.expect_start(job, start);
+        }
+    }
+
+    fn expect_start(&mut self, job: JobId, start: Option<Time>) {
+        let Some(record) = self
+            .job_mut(job)
+            .filter(|job| job.state == JobState::Pending)
+        else {
+            return;
+        };
+        if record.expected_start != start {
+            record.expected_start = start;
+            self.facts
+                .extend(start.map(|start| Fact::JobPlanned { job, start }));
+        }
+        let planned = start.is_some();
+        if planned
+            && self
+                .job(job)
+                .is_some_and(|job| job.reason == Reason::NodesUnavailable)
+        {
+            self.set_reason(job, Reason::Priority);
+        }
+    }
+
+    fn decide_backfill(&self, now: Time) -> Outcome {
+        let limits = self.params().backfill;
+        let mut cycle = Cycle::new(self, now);
+        let mut looked_at = BTreeSet::new();
+        for key in &self.queue {
+            let full =
+                limits.max_job_start != 0 && limits.max_job_start <= cycle.outcome.starts.len();
+            if full || (limits.max_job_test <= looked_at.len() && !looked_at.contains(&key.job)) {
+                break;
+            }
+            looked_at.insert(key.job);
+            cycle.look_at(*key);
+        }
+        cycle.outcome
+    }
+}
+
+/// What a backfill cycle wants done.
+#[derive(Default)]
+struct Outcome {
+    starts: Vec<Decision>,
+    planned: Vec<(JobId, Option<Time>)>,
+}
+
+/// One pass over the queue.
+struct Cycle<'a> {
+    ctld: &'a Slurmctld,
+    now: Time,
+    view: View<'a>,
+    plan: Plan,
+    /// What is held, by when it is given back.
+    ending: Vec<(Time, Arc<Allocation>)>,
+    started: BTreeSet<JobId>,
+    outcome: Outcome,
+}
+
+/// Where and when a job would run.
+struct Place {
+    start: Time,
+    allocation: Arc<Allocation>,
+}
+
+impl<'a> Cycle<'a> {
+    fn new(ctld: &'a Slurmctld, now: Time) -> Self {
+        let mut ending: Vec<_> = ctld
+            .nodes
+            .iter()
+            .flat_map(|node| &node.jobs)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .filter_map(|id| ctld.job(*id))
+            .filter_map(|job| Some((expected_end(job, now), job.allocation.clone()?)))
+            .collect();
+        ending.sort_by_key(|(end, _)| *end);
+        Self {
+            ctld,
+            now,
+            view: View::of(&ctld.nodes),
+            plan: Plan::new(
+                now,
+                ctld.up.clone(),
+                ctld.epoch,
+                ctld.params().backfill.resolution,
+            ),
+            ending,
+            started: BTreeSet::new(),
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn look_at(&mut self, key: QueueKey) {
+        let ctld = self.ctld;
+        let Some(job) = ctld
+            .job(key.job)
+            .filter(|_| !self.started.contains(&key.job))
+        else {
+            return;
+        };
+        if ctld.partition_refusal(job, key.partition).is_some() {
+            return self.outcome.planned.push((job.id, None));
+        }
+        let spec = ctld.partition_spec(key.partition);
+        let limit = job.time_limit.or(spec.max_time).unwrap_or(YEAR);
+        let Some(place) = self.find(job, key.partition, limit) else {
+            return self.outcome.planned.push((job.id, None));
+        };
+        let window_end = self.now + ctld.params().backfill.window;
+        let nodes: IndexSet = place
+            .allocation
+            .nodes
+            .iter()
+            .map(|share| share.index)
+            .collect();
+        if place.start <= self.now {
+            self.start(job, key.partition, limit, &place.allocation);
+            self.plan.reserve(&nodes, self.now, self.now + limit);
+        } else {
+            self.outcome.planned.push((job.id, Some(place.start)));
+            if place.start <= window_end {
+                self.plan.reserve(&nodes, place.start, place.start + limit);
+            }
+        }
+    }
+
+    fn start(&mut self, job: &Job, partition: usize, limit: Span, allocation: &Arc<Allocation>) {
+        self.started.insert(job.id);
+        self.view.take(allocation);
+        let end = self.now + limit;
+        let at = self.ending.partition_point(|(other, _)| *other <= end);
+        self.ending.insert(at, (end, allocation.clone()));
+        self.outcome.starts.push(Decision::Start {
+            job: job.id,
+            partition,
+            allocation: allocation.clone(),
+        });
+    }
+
+    /// The earliest place that disturbs no reservation.
+    fn find(&self, job: &Job, partition: usize, limit: Span) -> Option<Place> {
+        let mut from = self.now;
+        for _ in 0..TRIES {
+            let mut nodes = self.plan.free_throughout(from, from + limit);
+            nodes.keep(&self.ctld.partition_nodes[partition]);
+            let later = self.plan.next_change(from);
+            let found = self.will_run(job, partition, &nodes, from);
+            match (found, later) {
+                // More nodes may be free later, yet before that.
+                (Some(place), Some(later)) if later < place.start => from = later,
+                (Some(place), _) if self.plan.is_free(&place.allocation, place.start, limit) => {
+                    return Some(place);
+                }
+                (_, Some(later)) => from = later,
+                (_, None) => return None,
+            }
+        }
+        None
+    }
+
+    /// When the running jobs' limits leave room among `nodes`, not before `from`.
+    fn will_run(&self, job: &Job, partition: usize, nodes: &IndexSet, from: Time) -> Option<Place> {
+        if nodes.len() < job.ask.min_nodes as usize || !nodes.holds(&job.ask.required) {
+            return None;
+        }
+        let policy = self.ctld.policy(partition);
+        let try_at = |view: &View<'_>, start: Time| {
+            let allocation = select::select(view, nodes, &job.ask, policy)?;
+            Some(Place { start, allocation })
+        };
+        let (past, rest) = self
+            .ending
+            .split_at(self.ending.partition_point(|(end, _)| *end <= from));
+        let mut view = self.view.clone();
+        past.iter()
+            .for_each(|(_, allocation)| view.give_back(allocation));
+        if let Some(place) = try_at(&view, from) {
+            return Some(place);
+        }
+        let mut rest: Vec<_> = rest
+            .iter()
+            .filter(|(_, held)| overlaps(held, nodes))
+            .collect();
+        let mut window = WINDOW;
+        while let Some((first, _)) = rest.first() {
+            let together = rest.partition_point(|(end, _)| *end <= *first + window);
+            let mut last = *first;
+            for (end, held) in rest.drain(..together) {
+                view.give_back(held);
+                last = *end;
+            }
+            if let Some(place) = try_at(&view, last) {
+                return Some(place);
+            }
+            window = window.times(2);
+        }
+        None
+    }
+}
+
+fn overlaps(held: &Allocation, nodes: &IndexSet) -> bool {
+    held.nodes.iter().any(|share| nodes.contains(share.index))
+}
+
+/// When a job gives its nodes back at the latest, as far as backfill knows.
+fn expected_end(job: &Job, now: Time) -> Time {
+    let end = match job.state {
+        JobState::Running => job.start_time.unwrap_or(now) + job.time_limit.unwrap_or(YEAR),
+        _ => now,
+    };
+    end.max(now + Span::secs(1))
+}

@@ -1,0 +1,334 @@
+//! The parameters that the model honours, under slurm.conf's own names and with its defaults.
+
+use crate::Span;
+
+use super::{ConfError, Note, known, line::Word, value};
+
+/// Parameters, each with the value that Slurm gives it when `slurm.conf` is silent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// `ClusterName`.
+    pub cluster_name: String,
+    /// `SelectTypeParameters`: what is given out.
+    pub unit: ResourceUnit,
+    /// `SelectTypeParameters=…_Memory`: memory is given out too.
+    pub memory: bool,
+    /// `SelectTypeParameters=CR_LLN`: least loaded nodes first.
+    pub lln: bool,
+    /// `SchedulerType`.
+    pub scheduler: SchedulerType,
+    /// `SchedulerParameters=batch_sched_delay`.
+    pub batch_sched_delay: Span,
+    /// `SchedulerParameters=sched_interval`; `None` is never.
+    pub sched_interval: Option<Span>,
+    /// `SchedulerParameters=sched_min_interval`, to the millisecond.
+    pub sched_min_interval: Span,
+    /// `SchedulerParameters=default_queue_depth`.
+    pub default_queue_depth: usize,
+    /// `SchedulerParameters=sched_max_job_start`; 0 is without a limit.
+    pub sched_max_job_start: usize,
+    /// `SchedulerParameters=kill_invalid_depend`.
+    pub kill_invalid_depend: bool,
+    /// `SchedulerParameters=bf_…`.
+    pub backfill: BackfillParams,
+    /// `PriorityType`.
+    pub priority: PriorityType,
+    /// `DefMemPerNode`, `DefMemPerCPU`.
+    pub def_mem: Option<MemoryDefault>,
+    /// `MaxMemPerNode`, `MaxMemPerCPU`.
+    pub max_mem: Option<MemoryDefault>,
+    /// `KillWait`.
+    pub kill_wait: Span,
+    /// `MinJobAge`; `None` keeps jobs for ever.
+    pub min_job_age: Option<Span>,
+    /// `OverTimeLimit`; `None` is without end.
+    pub over_time_limit: Option<Span>,
+    /// `FirstJobId`.
+    pub first_job_id: u32,
+    /// `MaxJobCount`.
+    pub max_job_count: usize,
+    /// `ReturnToService`.
+    pub return_to_service: u32,
+    /// `JobRequeue`.
+    pub job_requeue: bool,
+    /// `AuthInfo=cred_expire`: how long a requeued job waits, less a second.
+    pub cred_expire: Span,
+    /// `GresTypes`.
+    pub gres_types: Vec<String>,
+}
+
+/// What is given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResourceUnit {
+    /// Single CPUs, counted; a core is still never shared.
+    Cpu,
+    /// Whole cores.
+    Core,
+}
+
+/// `SchedulerType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchedulerType {
+    /// `sched/backfill`.
+    Backfill,
+    /// `sched/builtin`: first come, first served.
+    Builtin,
+}
+
+/// `SchedulerParameters=bf_…`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackfillParams {
+    /// `bf_interval`: time between cycles.
+    pub interval: Span,
+    /// `bf_window`: how far it plans ahead.
+    pub window: Span,
+    /// `bf_resolution`: to what it rounds plans.
+    pub resolution: Span,
+    /// `bf_max_job_test`: jobs that it looks at in a cycle.
+    pub max_job_test: usize,
+    /// `bf_max_job_start`: jobs that it starts in a cycle; 0 is without a limit.
+    pub max_job_start: usize,
+}
+
+/// `PriorityType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorityType {
+    /// `priority/basic`: earlier jobs first, by number.
+    Basic,
+    /// `priority/multifactor`, of which only nice is honoured: the weights are 0 as shipped.
+    Multifactor,
+}
+
+/// An amount of memory for each node or each CPU, MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryDefault {
+    /// For each node.
+    PerNode(u64),
+    /// For each CPU.
+    PerCpu(u64),
+}
+
+impl MemoryDefault {
+    /// Slurm's 0 is no default at all.
+    pub(super) fn per_node(mib: u64) -> Option<Self> {
+        (mib != 0).then_some(Self::PerNode(mib))
+    }
+
+    pub(super) fn per_cpu(mib: u64) -> Option<Self> {
+        (mib != 0).then_some(Self::PerCpu(mib))
+    }
+}
+
+impl Params {
+    /// The values that Slurm 24.11 uses when `slurm.conf` is silent.
+    pub fn as_shipped() -> Self {
+        Self {
+            cluster_name: "cluster".into(),
+            unit: ResourceUnit::Core,
+            memory: true,
+            lln: false,
+            scheduler: SchedulerType::Backfill,
+            batch_sched_delay: Span::secs(3),
+            sched_interval: Some(Span::secs(60)),
+            sched_min_interval: Span::ZERO,
+            default_queue_depth: 100,
+            sched_max_job_start: 0,
+            kill_invalid_depend: false,
+            backfill: BackfillParams {
+                interval: Span::secs(30),
+                window: Span::mins(1440),
+                resolution: Span::secs(60),
+                max_job_test: 500,
+                max_job_start: 0,
+            },
+            priority: PriorityType::Multifactor,
+            def_mem: None,
+            max_mem: None,
+            kill_wait: Span::secs(30),
+            min_job_age: Some(Span::secs(300)),
+            over_time_limit: Some(Span::ZERO),
+            first_job_id: 1,
+            max_job_count: 10_000,
+            return_to_service: 0,
+            job_requeue: true,
+            cred_expire: Span::secs(120),
+            gres_types: vec![],
+        }
+    }
+}
+
+/// Reads one parameter.
+pub(super) fn read(
+    params: &mut Params,
+    word: &Word,
+    notes: &mut Vec<Note>,
+) -> Result<(), ConfError> {
+    match word.key.to_ascii_lowercase().as_str() {
+        "clustername" => params.cluster_name.clone_from(&word.value),
+        "selecttype" => select_type(word, notes)?,
+        "selecttypeparameters" => select_parameters(params, word, notes)?,
+        "schedulertype" => params.scheduler = scheduler_type(word)?,
+        "schedulerparameters" => scheduler_parameters(params, word, notes)?,
+        "prioritytype" => params.priority = priority_type(word)?,
+        "defmempernode" => params.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
+        "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
+        "maxmempernode" => params.max_mem = MemoryDefault::per_node(value::megabytes(word)?),
+        "maxmempercpu" => params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
+        "killwait" => params.kill_wait = value::seconds(word)?,
+        "minjobage" => {
+            let age = value::seconds(word)?;
+            params.min_job_age = (age != Span::ZERO).then_some(age);
+        }
+        "overtimelimit" => {
+            params.over_time_limit = value::count_or_unlimited(word)?.map(|m| Span::mins(m.into()));
+        }
+        "firstjobid" => params.first_job_id = value::positive(word)?,
+        "maxjobcount" => params.max_job_count = value::positive(word)? as usize,
+        "returntoservice" => {
+            let at = value::one_of(word, &["0", "1", "2"])?;
+            params.return_to_service = u32::try_from(at).unwrap_or_default();
+        }
+        "jobrequeue" => params.job_requeue = value::one_of(word, &["0", "1"])? == 1,
+        "authinfo" => auth_info(params, word)?,
+        "grestypes" => {
+            params.gres_types = word
+                .value
+                .split(',')
+                .map(|name| name.trim().into())
+                .collect();
+        }
+        other if known::NO_BEARING.contains(&other) => {}
+        _ => return known::refuse_or_note(word, known::GLOBAL, "slurm.conf", notes),
+    }
+    Ok(())
+}
+
+fn select_type(word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
+    if value::one_of(word, &["select/cons_tres", "select/linear"])? == 1 {
+        notes.push(word.place.note(
+            "SelectType=select/linear is not modelled; nodes are given out as by select/cons_tres",
+        ));
+    }
+    Ok(())
+}
+
+fn select_parameters(
+    params: &mut Params,
+    word: &Word,
+    notes: &mut Vec<Note>,
+) -> Result<(), ConfError> {
+    const KNOWN: [&str; 11] = [
+        "CR_CPU",
+        "CR_CPU_Memory",
+        "CR_Core",
+        "CR_Core_Memory",
+        "CR_Socket",
+        "CR_Socket_Memory",
+        "CR_Memory",
+        "CR_LLN",
+        "CR_Pack_Nodes",
+        "CR_ONE_TASK_PER_CORE",
+        "CR_CORE_DEFAULT_DIST_BLOCK",
+    ];
+    for part in word.value.split(',').map(str::trim) {
+        let lower = part.to_ascii_lowercase();
+        match lower.as_str() {
+            "cr_cpu" | "cr_cpu_memory" => {
+                (params.unit, params.memory) = (ResourceUnit::Cpu, lower.ends_with("_memory"));
+            }
+            "cr_core" | "cr_core_memory" => {
+                (params.unit, params.memory) = (ResourceUnit::Core, lower.ends_with("_memory"));
+            }
+            "cr_lln" => params.lln = true,
+            // Seen to change nothing that is modelled.
+            "cr_pack_nodes" => {}
+            _ if KNOWN.iter().any(|name| name.eq_ignore_ascii_case(part)) => {
+                notes.push(
+                    word.place
+                        .note(format!("SelectTypeParameters={part} is not honoured yet")),
+                );
+            }
+            _ => {
+                let hint = known::did_you_mean(part, &KNOWN);
+                let what = format!("SelectTypeParameters does not know `{part}`");
+                return Err(word.value_place.error(what, hint));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn scheduler_type(word: &Word) -> Result<SchedulerType, ConfError> {
+    let types = [SchedulerType::Backfill, SchedulerType::Builtin];
+    value::one_of(word, &["sched/backfill", "sched/builtin"]).map(|at| types[at])
+}
+
+fn priority_type(word: &Word) -> Result<PriorityType, ConfError> {
+    let types = [PriorityType::Basic, PriorityType::Multifactor];
+    value::one_of(word, &["priority/basic", "priority/multifactor"]).map(|at| types[at])
+}
+
+fn auth_info(params: &mut Params, word: &Word) -> Result<(), ConfError> {
+    for part in word.value.split(',') {
+        if let Some(secs) = part.trim().strip_prefix("cred_expire=") {
+            let secs = secs
+                .parse()
+                .map_err(|_| word.bad("write cred_expire=seconds"))?;
+            params.cred_expire = Span::secs(secs);
+        }
+    }
+    Ok(())
+}
+
+fn scheduler_parameters(
+    params: &mut Params,
+    word: &Word,
+    notes: &mut Vec<Note>,
+) -> Result<(), ConfError> {
+    for part in word
+        .value
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        let (key, text) = part.split_once('=').unwrap_or((part, ""));
+        let number = || -> Result<u64, ConfError> {
+            text.parse().map_err(|_| {
+                let what = format!("{key}={text} in SchedulerParameters is not understood");
+                word.value_place
+                    .error(what, "write a whole number that isn't negative")
+            })
+        };
+        let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        match key.to_ascii_lowercase().as_str() {
+            "batch_sched_delay" => params.batch_sched_delay = Span::secs(number()?),
+            "sched_interval" if text == "-1" => params.sched_interval = None,
+            "sched_interval" => params.sched_interval = Some(Span::secs(number()?.max(1))),
+            "sched_min_interval" => params.sched_min_interval = Span::ms(number()? / 1000),
+            "default_queue_depth" => params.default_queue_depth = count()?,
+            "sched_max_job_start" => params.sched_max_job_start = count()?,
+            "kill_invalid_depend" => params.kill_invalid_depend = true,
+            // A batch job is never started while it is being submitted, with or without it.
+            "defer" | "defer_batch" => {}
+            "bf_interval" => params.backfill.interval = Span::secs(number()?.max(1)),
+            "bf_window" => params.backfill.window = Span::mins(number()?),
+            "bf_resolution" => params.backfill.resolution = Span::secs(number()?.max(1)),
+            "bf_max_job_test" => params.backfill.max_job_test = count()?,
+            "bf_max_job_start" => params.backfill.max_job_start = count()?,
+            // It never loses its locks here, so it always goes on.
+            "bf_continue" => {}
+            lower if known::SCHEDULER.contains(&lower) => {
+                notes.push(
+                    word.place
+                        .note(format!("SchedulerParameters={key} is not honoured yet")),
+                );
+            }
+            _ => {
+                let what = format!("SchedulerParameters does not know `{key}`");
+                let hint = known::did_you_mean(key, known::SCHEDULER);
+                return Err(word.value_place.error(what, hint));
+            }
+        }
+    }
+    Ok(())
+}

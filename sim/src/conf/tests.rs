@@ -1,0 +1,167 @@
+//! What slurm.conf texts are read as, and how wrong ones are refused.
+
+use super::*;
+
+const NODES: &str = "NodeName=n[1-4] CPUs=16 RealMemory=64000\n";
+const MAIN: &str = "PartitionName=main Nodes=ALL Default=YES\n";
+
+fn parse(text: &str) -> Result<Parsed, ConfError> {
+    SlurmConfig::parse(text, None, Release::V24_11)
+}
+
+#[test]
+fn nodes_take_their_shape_from_whatever_is_given() {
+    #[rustfmt::skip]
+    let rows = [
+        // the line's words                                      cpus sockets cores threads
+        ("CPUs=16",                                              (16, 16, 1, 1)),
+        ("CPUs=16 Sockets=2 CoresPerSocket=8",                   (16, 2, 8, 1)),
+        ("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2",          (32, 2, 8, 2)),
+        ("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2",  (16, 2, 8, 1)),
+        ("Boards=2 SocketsPerBoard=2 CoresPerSocket=4",          (16, 4, 4, 1)),
+        ("cpus=8 CORESPERSOCKET=4",                              (8, 2, 4, 1)),
+        ("",                                                     (1, 1, 1, 1)),
+    ];
+    for (words, shape) in rows {
+        let text = format!("NodeName=a {words}\n{MAIN}");
+        let config = parse(&text).unwrap().config;
+        let node = &config.nodes()[0];
+        let found = (
+            node.cpus,
+            node.sockets,
+            node.cores_per_socket,
+            node.threads_per_core,
+        );
+        assert_eq!(found, shape, "{words}");
+    }
+}
+
+#[test]
+fn a_sites_whole_file_is_read() {
+    let text = "\
+# the cluster
+ClusterName=lab
+SlurmctldHost=head(10.0.0.1)
+SelectType = select/cons_tres
+selecttypeparameters=CR_Core_Memory,CR_LLN
+SchedulerParameters=bf_interval=1,batch_sched_delay=0,defer
+KillWait=5 MinJobAge=60
+GresTypes=gpu
+NodeName=DEFAULT CPUs=16 \\
+    RealMemory=64000   # for all
+NodeName=n[01-04] Gres=gpu:a100:2,gpu:v100:1 Feature=fast,ib Weight=10 NodeAddr=10.0.0.[1-4]
+NodeName=m1 Weight=5 State=DRAIN
+NodeSet=quick Feature=fast
+PartitionName=DEFAULT MaxTime=1-0
+PartitionName=main Nodes=ALL Default=YES
+PartitionName=gpu Nodes=quick PriorityTier=10 MaxTime=INFINITE LLN=YES
+";
+    let Parsed { config, notes } = parse(text).unwrap();
+    assert_eq!(notes, []);
+    assert_eq!(config.params().cluster_name, "lab");
+    assert!(config.params().lln);
+    assert_eq!(config.params().kill_wait, crate::Span::secs(5));
+    let names: Vec<_> = config.node_names().map(SlurmNode::as_str).collect();
+    assert_eq!(names, ["n01", "n02", "n03", "n04", "m1"]);
+    let node = &config.nodes()[1];
+    assert_eq!((node.cpus, node.memory_mib, node.weight), (16, 64000, 10));
+    assert_eq!(node.address, "10.0.0.2");
+    assert_eq!(node.gres_count("gpu", None), 3);
+    assert_eq!(node.gres[1].first, 2);
+    assert!(config.nodes()[4].starts_drained);
+    let gpu = config.partition(&"gpu".into()).unwrap();
+    assert_eq!(
+        (gpu.nodes.as_slice(), gpu.priority_tier),
+        ([0, 1, 2, 3].as_slice(), 10)
+    );
+    assert_eq!(gpu.max_time, None);
+    assert_eq!(
+        config.partitions()[0].max_time,
+        Some(crate::Span::hours(24))
+    );
+}
+
+#[test]
+fn what_is_known_but_not_honoured_is_noted_with_its_place() {
+    let text = format!(
+        "PriorityWeightAge=1000\nSchedulerParameters=defer,bf_max_job_user=3\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
+    );
+    let notes: Vec<_> = parse(&text)
+        .unwrap()
+        .notes
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    insta::assert_snapshot!(notes.join("\n"), @r"
+    slurm.conf:1:1: PriorityWeightAge is not honoured yet
+    slurm.conf:2:1: SchedulerParameters=bf_max_job_user is not honoured yet
+    slurm.conf:4:28: AllowGroups is not honoured yet
+    ");
+}
+
+#[test]
+fn wrong_files_are_refused_with_place_and_hint() {
+    let with = |line: &str| format!("{NODES}{MAIN}{line}\n");
+    let rows = [
+        with("KillWate=5"),
+        with("KillWait=-5"),
+        with("KillWait"),
+        with("NodeName=x CPUs=-1"),
+        with("NodeName=x CPUs=0"),
+        with("NodeName=x CPU=4"),
+        with("NodeName=x[1-999999999] CPUs=4"),
+        with("NodeName=x[3-1]"),
+        with("NodeName=n2"),
+        with("NodeName=x CPUs=10 Sockets=2 CoresPerSocket=4"),
+        with("NodeName=x Gres=gpu:many:few"),
+        with("PartitionName=q Nodes=n5"),
+        with("PartitionName=q Nodes=n[1-2] MaxTime=soon"),
+        with("PartitionName=q Noddes=n1"),
+        with("PartitionName=main Nodes=n1"),
+        with("PartitionName=q State=OPEN"),
+        with("SelectTypeParameters=CR_Cores"),
+        with("SchedulerParameters=bf_intervall=3"),
+        with("SchedulerParameters=bf_interval=soon"),
+        with("SchedulerType=sched/magic"),
+        with("Include /etc/slurm/nodes.conf"),
+        with("NodeName=x Reason=\"gone"),
+        with("GresTypes=gpu \\\n  KillWayt=3"),
+        MAIN.into(),
+        NODES.into(),
+        String::new(),
+    ];
+    let found: Vec<_> = rows
+        .iter()
+        .map(|text| {
+            let error = parse(text).unwrap_err();
+            format!("{error}\n    {}", error.hint)
+        })
+        .collect();
+    insta::assert_snapshot!(found.join("\n"), @"");
+}
+
+#[test]
+fn gres_conf_must_not_report_fewer_than_configured() {
+    let conf = "GresTypes=gpu\nNodeName=n[1-2] CPUs=4 Gres=gpu:4\nPartitionName=p Nodes=ALL\n";
+    let read = |gres: &str| SlurmConfig::parse(conf, Some(gres), Release::V24_11);
+    assert!(
+        read("Name=gpu File=/dev/nvidia[0-3]\n")
+            .unwrap()
+            .notes
+            .is_empty()
+    );
+    assert!(read("NodeName=n1 Name=gpu Type=a100 Count=4\n").is_ok());
+    let noted = read("Name=gpu File=/dev/nvidia[0-3] Cores=0-3\n")
+        .unwrap()
+        .notes;
+    assert_eq!(
+        noted[0].to_string(),
+        "gres.conf:1:32: gres.conf Cores= is not honoured yet"
+    );
+    let error = read("Name=gpu File=/dev/nvidia[0-2]\n").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "gres.conf:1:6: gres/gpu count reported lower than configured (3 < 4) on n1"
+    );
+    assert!(read("Nmae=gpu\n").is_err());
+}

@@ -1,0 +1,120 @@
+//! What slurmctld answers when it says no: its own numbers and its own words.
+
+use thiserror::Error;
+
+/// A refusal. The numbers are those of `slurm_errno.h`; the words are those of `slurm_strerror`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
+pub enum SlurmError {
+    /// 2000: no such partition.
+    #[error("Invalid partition name specified")]
+    InvalidPartitionName,
+    /// 2001: the job names none and there is no default.
+    #[error("No partition specified or system default partition")]
+    DefaultPartitionNotSet,
+    /// 2002: somebody else's job, or an operator's right.
+    #[error("Access/permission denied")]
+    AccessDenied,
+    /// 2004: `-w` names nodes outside the partition.
+    #[error("Requested nodes not in this partition")]
+    RequestedNodesNotInPartition,
+    /// 2006: fewest nodes above most nodes, or none at all.
+    #[error("Node count specification invalid")]
+    InvalidNodeCount,
+    /// 2010: an operator's right on nodes.
+    #[error("Invalid user id")]
+    UserIdMissing,
+    /// 2014: no set of nodes could ever hold the job.
+    #[error("Requested node configuration is not available")]
+    RequestedNodeConfigUnavailable,
+    /// 2015: the partition could never hold it.
+    #[error("Requested partition configuration not available now")]
+    RequestedPartConfigUnavailable,
+    /// 2017: no such job.
+    #[error("Invalid job id specified")]
+    InvalidJobId,
+    /// 2018: no such node.
+    #[error("Invalid node name specified")]
+    InvalidNodeName,
+    /// 2019: REST submissions need an environment.
+    #[error("I/O error writing script/environment to file")]
+    WritingToFile,
+    /// 2020: not in this state.
+    #[error("Job can not be altered now, try again later")]
+    TransitionStateNoUpdate,
+    /// 2021: the job has ended.
+    #[error("Job/step already completing or completed")]
+    AlreadyDone,
+    /// 2024: the job has not started yet.
+    #[error("Job is pending execution")]
+    JobPending,
+    /// 2028: the node can't go there from where it is.
+    #[error("Invalid node state specified")]
+    InvalidNodeState,
+    /// 2029: no node has that feature.
+    #[error("Invalid feature specification")]
+    InvalidFeature,
+    /// 2038: the dependency can't be read or names no job.
+    #[error("Job dependency problem")]
+    Dependency,
+    /// 2042: held, which is also said of a job that was accepted.
+    #[error("Job is in held state")]
+    JobHeld,
+    /// 2045: no such account.
+    #[error("Invalid account or account/partition combination specified")]
+    InvalidAccount,
+    /// 2053: no such reservation.
+    #[error("Requested reservation is invalid")]
+    ReservationInvalid,
+    /// 2063: REST submissions need a working directory.
+    #[error("Job cannot be submitted without the current working directory specified.")]
+    MissingWorkDir,
+    /// 2066: no such quality of service.
+    #[error("Invalid qos specification")]
+    InvalidQos,
+    /// 2072: no such generic resource.
+    #[error("Invalid generic resource (gres) specification")]
+    InvalidGres,
+    /// 2073: too late for that change.
+    #[error("Job is no longer pending execution")]
+    JobNotPending,
+    /// 2048: no such licence.
+    #[error("Invalid license specification")]
+    InvalidLicenses,
+    /// 11: `MaxJobCount` is reached.
+    #[error("Resource temporarily unavailable")]
+    TooManyJobs,
+}
+
+impl SlurmError {
+    /// Slurm's number for it.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::InvalidPartitionName => 2000,
+            Self::DefaultPartitionNotSet => 2001,
+            Self::AccessDenied => 2002,
+            Self::RequestedNodesNotInPartition => 2004,
+            Self::InvalidNodeCount => 2006,
+            Self::UserIdMissing => 2010,
+            Self::RequestedNodeConfigUnavailable => 2014,
+            Self::RequestedPartConfigUnavailable => 2015,
+            Self::InvalidJobId => 2017,
+            Self::InvalidNodeName => 2018,
+            Self::WritingToFile => 2019,
+            Self::TransitionStateNoUpdate => 2020,
+            Self::AlreadyDone => 2021,
+            Self::JobPending => 2024,
+            Self::InvalidNodeState => 2028,
+            Self::InvalidFeature => 2029,
+            Self::Dependency => 2038,
+            Self::JobHeld => 2042,
+            Self::InvalidAccount => 2045,
+            Self::InvalidLicenses => 2048,
+            Self::ReservationInvalid => 2053,
+            Self::MissingWorkDir => 2063,
+            Self::InvalidQos => 2066,
+            Self::InvalidGres => 2072,
+            Self::JobNotPending => 2073,
+            Self::TooManyJobs => 11,
+        }
+    }
+}

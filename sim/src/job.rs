@@ -1,0 +1,200 @@
+//! One job, from its submission until it is forgotten.
+//!
+//! ```text
+//!             start                 end of script, cancel, limit, lost node
+//!  PENDING ─────────▶ RUNNING ──────────────────────────▶ COMPLETED | FAILED | CANCELLED | …
+//!     ▲                  │                                    (COMPLETING until its nodes are free)
+//!     └──── requeue ─────┘
+//! ```
+
+use std::{fmt, sync::Arc};
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    Allocation, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
+    dependency::Dependency, select::Ask,
+};
+
+/// A job as slurmctld knows it.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its number.
+    pub id: JobId,
+    /// What was asked for.
+    pub submission: Arc<Submission>,
+    /// Where it queues or runs. One of several while it waits: the first that was named.
+    pub partition: PartitionName,
+    /// Its base state.
+    pub state: JobState,
+    /// Ended, but its nodes aren't free yet.
+    pub completing: bool,
+    /// Why it waits or ended.
+    pub reason: Reason,
+    /// 0 while it is held.
+    pub priority: u32,
+    /// When it was submitted, or queued again.
+    pub submit_time: Time,
+    /// Since when it could run, dependencies and begin time aside; unset while held or dependent.
+    pub eligible_time: Option<Time>,
+    /// Not before.
+    pub begin_time: Option<Time>,
+    /// When it really started, the last time.
+    pub start_time: Option<Time>,
+    /// When backfill expects to start it.
+    pub expected_start: Option<Time>,
+    /// When it ended.
+    pub end_time: Option<Time>,
+    /// Its wall-clock limit; `None` is without one.
+    pub time_limit: Option<Span>,
+    /// What it holds, or held until it ended.
+    pub allocation: Option<Arc<Allocation>>,
+    /// How its script ended.
+    pub exit: ExitCode,
+    /// How often it was queued again.
+    pub restarts: u32,
+    /// Whether it is queued again when a node fails.
+    pub requeue: bool,
+    /// The user's comment.
+    pub comment: String,
+    pub(crate) behaviour: Arc<JobBehaviour>,
+    pub(crate) ask: Arc<Ask>,
+    /// Places in the list of partitions, in the order named.
+    pub(crate) partitions: Vec<usize>,
+    pub(crate) dependency: Dependency,
+    /// What its script will have ended with when the nodes are free.
+    pub(crate) run: u32,
+}
+
+/// Base states, as squeue spells them. COMPLETING is a flag: [`Job::completing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JobState {
+    /// In the queue.
+    Pending,
+    /// On its nodes.
+    Running,
+    /// Ended with exit code 0.
+    Completed,
+    /// Somebody ended it.
+    Cancelled,
+    /// Ended with another exit code, or by a signal.
+    Failed,
+    /// Ran into its limit.
+    Timeout,
+    /// Lost a node.
+    NodeFail,
+}
+
+/// How a script ended: `code:signal`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExitCode {
+    /// What it returned.
+    pub code: u8,
+    /// The signal that ended it; 0 if none did.
+    pub signal: u8,
+}
+
+impl Job {
+    /// The state as squeue's STATE column shows it: COMPLETING covers the base state.
+    pub const fn squeue_state(&self) -> &'static str {
+        if self.completing {
+            "COMPLETING"
+        } else {
+            self.state.as_str()
+        }
+    }
+
+    /// The state as the REST API lists it: base state, then flags.
+    pub fn state_flags(&self) -> Vec<&'static str> {
+        let mut flags = vec![self.state.as_str()];
+        if self.completing {
+            flags.push("COMPLETING");
+        }
+        flags
+    }
+
+    /// Whether it holds nodes.
+    pub fn holds_nodes(&self) -> bool {
+        self.state == JobState::Running || self.completing
+    }
+
+    /// CPUs that it holds or asks for at least.
+    pub fn cpus(&self) -> u32 {
+        match &self.allocation {
+            Some(allocation) => allocation.cpus(),
+            None => self.ask.min_cpus(),
+        }
+    }
+
+    /// Tasks that it asks for.
+    pub fn tasks(&self) -> u32 {
+        self.ask.tasks
+    }
+
+    /// Fewest nodes that it asks for.
+    pub fn min_nodes(&self) -> u32 {
+        self.ask.min_nodes
+    }
+
+    /// When it must end at the latest: start and limit.
+    pub fn limit_end(&self) -> Option<Time> {
+        Some(self.start_time? + self.time_limit?)
+    }
+}
+
+impl JobState {
+    /// As squeue spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Completed => "COMPLETED",
+            Self::Cancelled => "CANCELLED",
+            Self::Failed => "FAILED",
+            Self::Timeout => "TIMEOUT",
+            Self::NodeFail => "NODE_FAIL",
+        }
+    }
+
+    /// Whether nothing more will happen to it but tidying up.
+    pub const fn is_end(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for JobState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl ExitCode {
+    /// A script that returned this.
+    pub const fn code(code: u8) -> Self {
+        Self { code, signal: 0 }
+    }
+
+    /// A script that this signal ended.
+    pub const fn signal(signal: u8) -> Self {
+        Self { code: 0, signal }
+    }
+}
+
+/// `code:signal`.
+impl fmt::Display for ExitCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}:{}", self.code, self.signal))
+    }
+}
+
+impl Serialize for ExitCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

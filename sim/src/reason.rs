@@ -1,0 +1,161 @@
+//! Why a job waits, or why it ended: Slurm's words.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A reason, closed: the model gives no other.
+///
+/// It has two spellings. [`Reason::squeue`] is the whole text of squeue's REASON column;
+/// [`Reason::word`] is the short word that the REST API calls `state_reason`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Nothing to say: just submitted, or running.
+    #[default]
+    None,
+    /// Not enough free now.
+    Resources,
+    /// Another job of the partition comes first.
+    Priority,
+    /// Waits for another job.
+    Dependency,
+    /// Waits for what can't happen any more.
+    DependencyNeverSatisfied,
+    /// Held by its user.
+    JobHeldUser,
+    /// Held by an operator.
+    JobHeldAdmin,
+    /// Not before its begin time.
+    BeginTime,
+    /// More or fewer nodes than the partition allows.
+    PartitionNodeLimit,
+    /// A longer limit than the partition allows.
+    PartitionTimeLimit,
+    /// The partition takes jobs but starts none.
+    PartitionDown,
+    /// The partition neither takes nor starts jobs.
+    PartitionInactive,
+    /// A node that it insists on is drained, down or taken.
+    ReqNodeNotAvail,
+    /// No node of its partition is left for it.
+    NodesUnavailable,
+    /// It ran into its limit.
+    TimeLimit,
+    /// It ended with another code than 0.
+    NonZeroExitCode,
+    /// A signal ended it.
+    RaisedSignal(u8),
+    /// Its node went down.
+    NodeDown,
+}
+
+const NODES_UNAVAILABLE: &str =
+    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+
+impl Reason {
+    /// The text of squeue's REASON column.
+    pub fn squeue(self) -> String {
+        self.to_string()
+    }
+
+    /// The one word of the REST API's `state_reason`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Resources | Self::NodesUnavailable => "Resources",
+            Self::Priority => "Priority",
+            Self::Dependency => "Dependency",
+            Self::DependencyNeverSatisfied => "DependencyNeverSatisfied",
+            Self::JobHeldUser => "JobHeldUser",
+            Self::JobHeldAdmin => "JobHeldAdmin",
+            Self::BeginTime => "BeginTime",
+            Self::PartitionNodeLimit => "PartitionNodeLimit",
+            Self::PartitionTimeLimit => "PartitionTimeLimit",
+            Self::PartitionDown => "PartitionDown",
+            Self::PartitionInactive => "PartitionInactive",
+            Self::ReqNodeNotAvail => "ReqNodeNotAvail",
+            Self::TimeLimit => "TimeLimit",
+            Self::NonZeroExitCode => "NonZeroExitCode",
+            Self::RaisedSignal(_) => "RaisedSignal",
+            Self::NodeDown => "NodeDown",
+        }
+    }
+
+    /// The REST API's `state_description`: empty unless Slurm has more to say than the word.
+    pub fn description(self) -> String {
+        match self {
+            Self::ReqNodeNotAvail | Self::NodesUnavailable | Self::RaisedSignal(_) => {
+                self.to_string()
+            }
+            Self::None
+            | Self::Resources
+            | Self::Priority
+            | Self::Dependency
+            | Self::DependencyNeverSatisfied
+            | Self::JobHeldUser
+            | Self::JobHeldAdmin
+            | Self::BeginTime
+            | Self::PartitionNodeLimit
+            | Self::PartitionTimeLimit
+            | Self::PartitionDown
+            | Self::PartitionInactive
+            | Self::TimeLimit
+            | Self::NonZeroExitCode
+            | Self::NodeDown => String::new(),
+        }
+    }
+}
+
+/// As squeue prints it.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::RaisedSignal(number) = self {
+            return f.pad(&format!("RaisedSignal:{number}({})", signal_text(*number)));
+        }
+        f.pad(match self {
+            Self::ReqNodeNotAvail => "ReqNodeNotAvail, May be reserved for other job",
+            Self::NodesUnavailable => NODES_UNAVAILABLE,
+            other => other.word(),
+        })
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What `strsignal` says.
+fn signal_text(number: u8) -> String {
+    match number {
+        1 => "Hangup".into(),
+        2 => "Interrupt".into(),
+        3 => "Quit".into(),
+        9 => "Killed".into(),
+        10 => "User defined signal 1".into(),
+        12 => "User defined signal 2".into(),
+        15 => "Terminated".into(),
+        other => format!("Signal {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squeue_shows_the_text_and_rest_the_word() {
+        #[rustfmt::skip]
+        let rows = [
+            (Reason::None, "None", "None"),
+            (Reason::Resources, "Resources", "Resources"),
+            (Reason::ReqNodeNotAvail, "ReqNodeNotAvail, May be reserved for other job", "ReqNodeNotAvail"),
+            (Reason::NodesUnavailable, NODES_UNAVAILABLE, "Resources"),
+            (Reason::RaisedSignal(9), "RaisedSignal:9(Killed)", "RaisedSignal"),
+        ];
+        for (reason, text, word) in rows {
+            assert_eq!((reason.squeue().as_str(), reason.word()), (text, word));
+        }
+    }
+}

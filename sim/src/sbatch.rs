@@ -1,0 +1,228 @@
+//! `sbatch`'s flags, read as sbatch reads them.
+//!
+//! What sbatch knows and the model doesn't is refused, saying so; flags that only say where output
+//! goes pass.
+
+mod flags;
+mod words;
+
+use crate::{
+    Begin, GresAsk, GresPer, MemoryAsk, PartitionName, SlurmNode, Span, Submission,
+    conf::parse_megabytes, expand_hostlist, parse_time_limit, time_spec::TIME_LIMIT_FORMS,
+};
+use flags::Flag;
+use words::Word;
+
+/// Why a command line can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct SbatchError {
+    /// Column, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+impl SbatchError {
+    fn new(column: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            column,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+/// Reads `-N2 --exclusive -t 30 -J name --wrap 'sleep 600'`, with or without `sbatch` in front.
+pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
+    let words = words::split(args)?;
+    let skip = usize::from(words.first().is_some_and(|word| word.text == "sbatch"));
+    let mut words = words.into_iter().skip(skip).peekable();
+    let mut job = Submission::new("user");
+    job.name = "wrap".into();
+    while let Some(word) = words.next() {
+        let Some(found) = flags::find(&word)? else {
+            let hint = "give the job's commands with --wrap '…'";
+            return Err(SbatchError::new(
+                word.column,
+                format!("`{}`: a script file can't be read here", word.text),
+                hint,
+            ));
+        };
+        let value = match (found.value, found.flag.takes_value()) {
+            (Some(value), _) => value,
+            (None, false) => Word {
+                text: String::new(),
+                column: word.column,
+            },
+            (None, true) => words.next().ok_or_else(|| {
+                let what = format!("`{}` needs a value", word.text);
+                SbatchError::new(word.column, what, "write it behind the flag")
+            })?,
+        };
+        apply(&mut job, found.flag, &value)?;
+    }
+    // sbatch itself lowers the number of nodes to that of the tasks.
+    if let (Some(tasks), Some(nodes)) = (job.tasks, job.min_nodes)
+        && tasks < nodes
+    {
+        (job.min_nodes, job.max_nodes) = (Some(tasks), job.max_nodes.map(|max| max.min(tasks)));
+    }
+    Ok(job)
+}
+
+fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchError> {
+    let text = || value.text.clone();
+    match flag {
+        Flag::Nodes => (job.min_nodes, job.max_nodes) = nodes(value)?,
+        Flag::Tasks => job.tasks = Some(count(value)?),
+        Flag::CpusPerTask => job.cpus_per_task = Some(count(value)?),
+        Flag::TasksPerNode => job.ntasks_per_node = Some(count(value)?),
+        Flag::Time => {
+            let limit = parse_time_limit(&value.text);
+            job.time_limit = Some(limit.ok_or_else(|| bad(value, TIME_LIMIT_FORMS))?);
+        }
+        Flag::Partition => {
+            job.partitions = value.text.split(',').map(PartitionName::from).collect();
+        }
+        Flag::JobName => job.name = text(),
+        Flag::Account => job.account = Some(text().into()),
+        Flag::NodeList => job.required_nodes = hosts(value)?,
+        Flag::Exclude => job.excluded_nodes = hosts(value)?,
+        Flag::Dependency => job.dependency = Some(text()),
+        Flag::KillOnInvalidDep => job.kill_on_invalid_dep = yes_no(value)?,
+        Flag::Hold => job.hold = true,
+        Flag::Constraint => job.constraints = Some(text()),
+        Flag::Mem => job.memory = MemoryAsk::PerNode(megabytes(value)?),
+        Flag::MemPerCpu => job.memory = MemoryAsk::PerCpu(megabytes(value)?),
+        Flag::Gres => job.gres.extend(gres(value, &text(), GresPer::Node)?),
+        Flag::Gpus => job.gres.extend(gres(value, &gpu(value), GresPer::Job)?),
+        Flag::GpusPerNode => job.gres.extend(gres(value, &gpu(value), GresPer::Node)?),
+        Flag::GpusPerTask => job.gres.extend(gres(value, &gpu(value), GresPer::Task)?),
+        Flag::Exclusive if value.text.is_empty() => job.exclusive = true,
+        Flag::Exclusive => {
+            let what = format!("--exclusive={} is not modelled", value.text);
+            return Err(SbatchError::new(value.column, what, "write --exclusive"));
+        }
+        Flag::Nice => {
+            job.nice = if value.text.is_empty() {
+                100
+            } else {
+                signed(value)?
+            }
+        }
+        Flag::Priority => job.priority = Some(count(value)?),
+        Flag::Requeue => job.requeue = Some(true),
+        Flag::NoRequeue => job.requeue = Some(false),
+        Flag::Begin => job.begin = Some(begin(value)?),
+        Flag::Wrap => job.script = format!("#!/bin/sh\n{}\n", value.text),
+        Flag::User => job.user = text().into(),
+        Flag::Comment => job.comment = text(),
+        Flag::WcKey => job.wckey = Some(text()),
+        Flag::McsLabel => job.mcs_label = Some(text()),
+        Flag::Chdir => job.working_directory = text(),
+        Flag::NoBearing { .. } => {}
+    }
+    Ok(())
+}
+
+fn bad(value: &Word, hint: impl Into<String>) -> SbatchError {
+    SbatchError::new(
+        value.column,
+        format!("`{}` is not understood", value.text),
+        hint,
+    )
+}
+
+fn count(value: &Word) -> Result<u32, SbatchError> {
+    let number = value.text.parse().ok().filter(|number| *number != 0);
+    number.ok_or_else(|| bad(value, "write a whole number of at least 1"))
+}
+
+fn signed(value: &Word) -> Result<i32, SbatchError> {
+    value
+        .text
+        .parse()
+        .map_err(|_| bad(value, "write a whole number"))
+}
+
+fn yes_no(value: &Word) -> Result<bool, SbatchError> {
+    match value.text.as_str() {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err(bad(value, "write yes or no")),
+    }
+}
+
+/// `2` is exactly 2; `2-4` is a range.
+fn nodes(value: &Word) -> Result<(Option<u32>, Option<u32>), SbatchError> {
+    let (min, max) = value
+        .text
+        .split_once('-')
+        .unwrap_or((&value.text, &value.text));
+    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number != 0);
+    match (number(min), number(max)) {
+        (Some(min), Some(max)) if min <= max => Ok((Some(min), Some(max))),
+        _ => Err(bad(
+            value,
+            "write a number of nodes such as 2, or a range such as 2-4",
+        )),
+    }
+}
+
+fn hosts(value: &Word) -> Result<Vec<SlurmNode>, SbatchError> {
+    let names = expand_hostlist(&value.text)
+        .map_err(|error| SbatchError::new(value.column, error.to_string(), "write n[1-3],n7"))?;
+    Ok(names.into_iter().map(SlurmNode::from).collect())
+}
+
+fn megabytes(value: &Word) -> Result<u64, SbatchError> {
+    parse_megabytes(&value.text)
+        .ok_or_else(|| bad(value, "write megabytes, or an amount such as 8G"))
+}
+
+fn gpu(value: &Word) -> String {
+    format!("gpu:{}", value.text)
+}
+
+fn gres(value: &Word, text: &str, per: GresPer) -> Result<Vec<GresAsk>, SbatchError> {
+    GresAsk::parse_list(text, per).map_err(|what| {
+        SbatchError::new(
+            value.column,
+            what,
+            "write name[:type][:count], such as gpu:2",
+        )
+    })
+}
+
+/// `now`, `now+60`, `now+10minutes`.
+fn begin(value: &Word) -> Result<Begin, SbatchError> {
+    let hint = "write now+SECONDS, or now+10minutes, now+2hours, now+1days";
+    let rest = value
+        .text
+        .strip_prefix("now")
+        .ok_or_else(|| bad(value, hint))?;
+    if rest.is_empty() {
+        return Ok(Begin::After(Span::ZERO));
+    }
+    let rest = rest.strip_prefix('+').ok_or_else(|| bad(value, hint))?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (number, unit) = rest.split_at(end);
+    let number: u64 = number.parse().map_err(|_| bad(value, hint))?;
+    let unit = match unit.trim_end_matches('s') {
+        "" | "second" => Span::secs(1),
+        "minute" => Span::mins(1),
+        "hour" => Span::hours(1),
+        "day" => Span::hours(24),
+        "week" => Span::hours(168),
+        _ => return Err(bad(value, hint)),
+    };
+    Ok(Begin::After(unit.times(number)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Command lines and what they ask for.
+
+use super::*;
+use crate::{TimeLimit, UserName};
+
+#[test]
+fn the_usual_flags_are_understood() {
+    let job = parse_sbatch(
+        "sbatch -N2-4 -n8 -c 2 -t 1:30:00 -p a,b -J 'my job' --account=proj -w n[1-2] -x n9 \
+         -d afterok:3 --mem-per-cpu=2G --gres=gpu:a100:2 --gpus-per-task=1 --exclusive \
+         --nice=5 --no-requeue --begin=now+10minutes --uid=alice --wrap 'sleep 5; exit 1'",
+    )
+    .unwrap();
+    assert_eq!((job.min_nodes, job.max_nodes), (Some(2), Some(4)));
+    assert_eq!((job.tasks, job.cpus_per_task), (Some(8), Some(2)));
+    assert_eq!(job.time_limit, Some(TimeLimit::Of(Span::mins(90))));
+    assert_eq!(job.partitions, ["a".into(), "b".into()]);
+    assert_eq!(
+        (job.name.as_str(), job.user),
+        ("my job", UserName::from("alice"))
+    );
+    assert_eq!(job.required_nodes, ["n1".into(), "n2".into()]);
+    assert_eq!(job.excluded_nodes, ["n9".into()]);
+    assert_eq!(job.memory, MemoryAsk::PerCpu(2048));
+    assert_eq!(job.gres[0].kind.as_deref(), Some("a100"));
+    assert_eq!((job.gres[1].count, job.gres[1].per), (1, GresPer::Task));
+    assert_eq!(job.begin, Some(Begin::After(Span::mins(10))));
+    assert_eq!(
+        (job.exclusive, job.nice, job.requeue),
+        (true, 5, Some(false))
+    );
+    assert_eq!(job.script, "#!/bin/sh\nsleep 5; exit 1\n");
+}
+
+#[test]
+fn fewer_tasks_than_nodes_lower_the_nodes() {
+    let job = parse_sbatch("-N4 -n2 --wrap true").unwrap();
+    assert_eq!((job.min_nodes, job.max_nodes), (Some(2), Some(2)));
+}
+
+#[test]
+fn wrong_command_lines_are_refused_with_column_and_hint() {
+    let rows = [
+        "--nodez=2",
+        "-N 2 -Z",
+        "--array=1-5",
+        "-a 1-5",
+        "-N0",
+        "-n many",
+        "-t soon",
+        "-w n[1-",
+        "--mem=lots",
+        "--gres=gpu:a:b:c",
+        "--begin=tomorrow",
+        "--wrap 'sleep 5",
+        "-N",
+        "job.sh",
+        "--exclusive=user",
+    ];
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let error = parse_sbatch(row).unwrap_err();
+            format!("{row:<20} {:>2}: {error}; {}", error.column, error.hint)
+        })
+        .collect();
+    insta::assert_snapshot!(found.join("\n"), @"");
+}

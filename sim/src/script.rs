@@ -1,0 +1,156 @@
+//! What a batch script will do, as far as its text says.
+//!
+//! Understood are `trap 'exit N' SIGNAL…` and `trap '' SIGNAL…` lines, `sleep TIME` (also behind
+//! `exec`, and with `&`), and a last `exit N`. Everything else takes no time.
+
+use std::collections::BTreeMap;
+
+use crate::{JobBehaviour, Signal, Span, Trap};
+
+/// Reads a script.
+pub(crate) fn read_script(script: &str) -> JobBehaviour {
+    let mut behaviour = JobBehaviour::lasting(Span::ZERO);
+    for command in commands(script) {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            ["trap", ..] => read_trap(command, &mut behaviour.traps),
+            ["exec", "sleep", time, ..] | ["sleep", time, ..] => {
+                let more = sleep_time(time);
+                behaviour.run_time = match (behaviour.run_time, more) {
+                    (Some(so_far), Some(more)) => Some(so_far + more),
+                    _ => None,
+                };
+                if words[0] == "exec" {
+                    break;
+                }
+            }
+            ["exit"] => break,
+            ["exit", code] => {
+                behaviour.exit_code = code.parse().unwrap_or(2);
+                break;
+            }
+            ["kill", "-9", "$$"] => {
+                behaviour.exit_code = 137;
+                break;
+            }
+            // An endless loop, however its body is written.
+            ["while", ":", ..] | ["while", "true", ..] => {
+                behaviour.run_time = None;
+                break;
+            }
+            _ => {}
+        }
+    }
+    behaviour
+}
+
+/// Lines and what `;`, `&` and `&&` separate, without comments, quotes respected.
+fn commands(script: &str) -> Vec<&str> {
+    let mut all = vec![];
+    for line in script
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with('#'))
+    {
+        let (mut quote, mut from) = (None, 0);
+        for (at, c) in line.char_indices() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), _) if open == c => quote = None,
+                (None, ';' | '&') => {
+                    all.push(line[from..at].trim());
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        all.push(line[from..].trim());
+    }
+    all.retain(|command| !command.is_empty());
+    all
+}
+
+fn read_trap(command: &str, traps: &mut BTreeMap<Signal, Trap>) {
+    let rest = command.trim_start_matches("trap").trim();
+    let Some(quote @ ('\'' | '"')) = rest.chars().next() else {
+        return;
+    };
+    let Some((action, names)) = rest[1..].split_once(quote) else {
+        return;
+    };
+    let trap = match commands(action).as_slice() {
+        [] => Trap::Ignore,
+        actions => match actions.iter().find_map(|action| exit_code(action)) {
+            Some(code) => Trap::Exit(code),
+            // Whatever it does, it lives on.
+            None => Trap::Ignore,
+        },
+    };
+    for signal in names.split_whitespace().filter_map(Signal::parse) {
+        traps.insert(signal, trap);
+    }
+}
+
+fn exit_code(action: &str) -> Option<u8> {
+    match action.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["exit"] => Some(0),
+        ["exit", code] => code.parse().ok(),
+        _ => None,
+    }
+}
+
+/// `10`, `0.5`, `2m`, `1h`, `1d`; `None` is for ever.
+fn sleep_time(text: &str) -> Option<Span> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let millis: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    let secs: u64 = whole.parse().ok()?;
+    let factor = match unit {
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => 1,
+    };
+    Some(Span::ms(secs.saturating_mul(1000).saturating_add(millis)).times(factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_read_for_what_they_will_do() {
+        #[rustfmt::skip]
+        let rows = [
+            ("#!/bin/sh\nsleep 60\n",                         "60000 0 "),
+            ("sleep 1; sleep 0.5\nexit 3\n",                  "1500 3 "),
+            ("exec sleep 100000",                             "100000000 0 "),
+            ("sleep infinity",                                "ever 0 "),
+            ("sleep 2m",                                      "120000 0 "),
+            ("hostname",                                      "0 0 "),
+            ("exit 0\nsleep 9",                               "0 0 "),
+            ("trap 'exit 0' USR1\ntrap 'exit 1' USR2\ntrap '' TERM\nsleep infinity & wait", "ever 0 USR1:0 USR2:1 TERM:-"),
+            ("trap \"\" TERM CONT; while :; do sleep 1; done", "ever 0 TERM:- CONT:-"),
+            ("trap 'kill $!; exit 7' SIGTERM\n# sleep 5\nsleep 1", "1000 0 TERM:7"),
+        ];
+        for (script, expected) in rows {
+            let read = read_script(script);
+            let time = read
+                .run_time
+                .map_or("ever".into(), |span| span.as_ms().to_string());
+            let traps: Vec<_> = read
+                .traps
+                .iter()
+                .map(|(signal, trap)| match trap {
+                    Trap::Ignore => format!("{}:-", signal.name()),
+                    Trap::Exit(code) => format!("{}:{code}", signal.name()),
+                })
+                .collect();
+            let found = format!("{time} {} {}", read.exit_code, traps.join(" "));
+            assert_eq!(found, expected, "{script}");
+        }
+    }
+}

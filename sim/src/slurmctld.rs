@@ -1,0 +1,266 @@
+//! slurmctld: what it keeps, and the order in which things happen to it.
+//!
+//! ```text
+//!   submit, cancel, update …          wake(now)
+//!          │                             │  due, by time: script ends, limits, purges
+//!          ▼                             │              then the main cycle, then backfill
+//!     state, facts ◀──────apply──────────┴──decide(&self) ──▶ decisions
+//! ```
+//!
+//! Nothing costs time that no event touches: the queue, the running jobs and what waits for a
+//! time are kept apart, and a cycle runs only when its outcome could differ from the last one's.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason,
+    SlurmConfig, SlurmNode, Time, UserName,
+    conf::{Params, PartitionSpec},
+    sched::{Clock, QueueKey},
+    select::Policy,
+};
+
+/// The controller, with everything that it knows. One value: a clone is another world.
+#[derive(Clone, Debug)]
+pub struct Slurmctld {
+    pub(crate) config: SlurmConfig,
+    pub(crate) epoch: Epoch,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) node_places: Arc<BTreeMap<SlurmNode, usize>>,
+    pub(crate) partition_nodes: Arc<[IndexSet]>,
+    /// Nodes that take jobs.
+    pub(crate) up: IndexSet,
+    pub(crate) jobs: BTreeMap<JobId, Arc<Job>>,
+    /// Jobs that could start if there were room, in the order in which they are looked at.
+    pub(crate) queue: BTreeSet<QueueKey>,
+    /// Jobs that wait for their begin time.
+    pub(crate) begins: BTreeSet<(Time, JobId)>,
+    /// Who waits for what becomes of a job.
+    pub(crate) dependents: BTreeMap<JobId, BTreeSet<JobId>>,
+    /// Jobs that have not ended, by user and name: for `singleton`.
+    pub(crate) namesakes: BTreeMap<(UserName, String), BTreeSet<JobId>>,
+    pub(crate) running: BTreeSet<JobId>,
+    pub(crate) events: EventQueue<Event>,
+    pub(crate) clock: Clock,
+    pub(crate) next_job_id: u32,
+    pub(crate) next_basic_priority: u32,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) stats: Stats,
+}
+
+/// What will happen without anybody asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The script of this run ends.
+    ScriptEnds {
+        job: JobId,
+        run: u32,
+        exit: ExitCode,
+    },
+    /// The check of this job's limit that finds it passed.
+    LimitPasses { job: JobId, run: u32 },
+    /// A completing job's last process is gone.
+    NodesFree { job: JobId, run: u32 },
+    /// The check that forgets this job.
+    Purge { job: JobId, ended: Time },
+    /// The node's slurmd registers.
+    NodeRegisters { node: usize },
+}
+
+/// Counters, as `sdiag` has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Jobs accepted.
+    pub submitted: u64,
+    /// Jobs started, by either scheduler.
+    pub started: u64,
+    /// Jobs that ended.
+    pub ended: u64,
+    /// Main cycles that had something to look at.
+    pub main_cycles: u64,
+    /// Backfill cycles.
+    pub backfill_cycles: u64,
+    /// Jobs that backfill started.
+    pub backfilled: u64,
+}
+
+impl Slurmctld {
+    /// A controller that has just started, at [`Time::ZERO`].
+    pub fn new(config: SlurmConfig, epoch: Epoch) -> Self {
+        let nodes = build_nodes(&config);
+        let places = config.node_names().cloned().zip(0..).collect();
+        let partition_nodes = config
+            .partitions()
+            .iter()
+            .map(|partition| partition.nodes.iter().copied().collect())
+            .collect();
+        Self {
+            up: up_nodes(&nodes),
+            nodes,
+            node_places: Arc::new(places),
+            partition_nodes,
+            jobs: BTreeMap::new(),
+            queue: BTreeSet::new(),
+            begins: BTreeSet::new(),
+            dependents: BTreeMap::new(),
+            namesakes: BTreeMap::new(),
+            running: BTreeSet::new(),
+            events: EventQueue::default(),
+            clock: Clock::default(),
+            next_job_id: config.params().first_job_id,
+            next_basic_priority: crate::priority::BASIC_FIRST,
+            facts: vec![],
+            stats: Stats::default(),
+            config,
+            epoch,
+        }
+    }
+
+    /// When [`Self::wake`] has something to do.
+    pub fn next_wake(&self) -> Option<Time> {
+        let next = [self.events.next_at(), self.main_due(), self.backfill_due()];
+        next.into_iter().flatten().min()
+    }
+
+    /// Does all that is due at `now`.
+    pub fn wake(&mut self, now: Time) {
+        while let Some(at) = self.next_wake().filter(|at| *at <= now) {
+            if let Some((at, event)) = self.events.pop_due(at) {
+                self.happen(at, event);
+            } else if self.main_due() == Some(at) {
+                self.run_main_cycle(at);
+            } else {
+                self.run_backfill_cycle(at);
+            }
+            self.debug_check();
+        }
+    }
+
+    /// What happened since the last call, in order.
+    pub fn take_facts(&mut self) -> Vec<Fact> {
+        std::mem::take(&mut self.facts)
+    }
+
+    /// Every job that is remembered, by number.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.values().map(AsRef::as_ref)
+    }
+
+    /// One job.
+    pub fn job(&self, id: JobId) -> Option<&Job> {
+        self.jobs.get(&id).map(AsRef::as_ref)
+    }
+
+    /// Every node, in the order of `slurm.conf`.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter()
+    }
+
+    /// One node.
+    pub fn node(&self, name: &SlurmNode) -> Option<&Node> {
+        self.node_places.get(name).map(|place| &self.nodes[*place])
+    }
+
+    /// The configuration.
+    pub const fn config(&self) -> &SlurmConfig {
+        &self.config
+    }
+
+    /// Which moment [`Time::ZERO`] was.
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Jobs that wait and could start if there were room.
+    pub fn queue_length(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether this user may do what only operators may: `root` and `slurm`.
+    pub fn is_operator(user: &UserName) -> bool {
+        matches!(user.as_str(), "root" | "slurm")
+    }
+
+    pub(crate) fn params(&self) -> &Params {
+        self.config.params()
+    }
+
+    pub(crate) fn partition_spec(&self, place: usize) -> &Arc<PartitionSpec> {
+        &self.config.partitions()[place]
+    }
+
+    pub(crate) fn policy(&self, partition: usize) -> Policy {
+        let spec = self.partition_spec(partition);
+        Policy {
+            unit: self.params().unit,
+            lln: self.params().lln || spec.lln,
+            exclusive: spec.exclusive,
+        }
+    }
+
+    /// A job, to change it.
+    pub(crate) fn job_mut(&mut self, id: JobId) -> Option<&mut Job> {
+        self.jobs.get_mut(&id).map(Arc::make_mut)
+    }
+
+    pub(crate) fn set_reason(&mut self, job: JobId, reason: Reason) {
+        let Some(record) = self.job_mut(job).filter(|record| record.reason != reason) else {
+            return;
+        };
+        record.reason = reason;
+        self.facts.push(Fact::JobReasonChanged { job, reason });
+    }
+
+    /// Runs `change` on the nodes and tells whose state it changed.
+    pub(crate) fn with_node(&mut self, place: usize, change: impl FnOnce(&mut Node)) {
+        let node = &mut self.nodes[place];
+        let before = (node.sinfo_state(), node.reason.clone());
+        change(node);
+        let after = node.sinfo_state();
+        if node.takes_jobs() {
+            self.up.insert(place);
+        } else {
+            self.up.remove(place);
+        }
+        if before != (after, node.reason.clone()) {
+            let reason = node
+                .reason
+                .as_ref()
+                .map_or(String::new(), |reason| reason.text.clone());
+            self.facts.push(Fact::NodeChanged {
+                node: node.name().clone(),
+                state: after,
+                reason,
+            });
+        }
+    }
+}
+
+fn build_nodes(config: &SlurmConfig) -> Vec<Node> {
+    let mut member_of: Vec<Vec<PartitionName>> = vec![vec![]; config.nodes().len()];
+    for partition in config.partitions() {
+        for place in &partition.nodes {
+            member_of[*place].push(partition.name.clone());
+        }
+    }
+    let nodes = config.nodes().iter().zip(member_of);
+    nodes
+        .map(|(spec, partitions)| Node::new(spec.clone(), partitions.into()))
+        .collect()
+}
+
+fn up_nodes(nodes: &[Node]) -> IndexSet {
+    let up = nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.takes_jobs());
+    up.map(|(place, _)| place).collect()
+}

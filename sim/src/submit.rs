@@ -1,0 +1,338 @@
+//! Taking a job in: is it understood, may the user ask for it, could it ever run?
+
+use std::sync::Arc;
+
+use crate::{
+    Begin, ExitCode, Fact, IndexSet, Job, JobBehaviour, JobId, JobState, MemoryAsk, Reason,
+    SlurmError, SlurmNode, Slurmctld, Submission, Time, TimeLimit,
+    conf::{MemoryDefault, PartitionSpec},
+    dependency::{Dependency, Met},
+    script,
+    select::{self, Ask, Features, MemoryNeed, View},
+};
+
+impl Slurmctld {
+    /// Queues a job. It never starts here: the next cycle looks at it.
+    pub fn submit(&mut self, now: Time, submission: Submission) -> Result<JobId, SlurmError> {
+        let params = self.params();
+        if params.max_job_count <= self.jobs.len() {
+            return Err(SlurmError::TooManyJobs);
+        }
+        refuse_unmodelled(&submission)?;
+        let partitions = self.find_partitions(&submission)?;
+        let ask = self.ask(&submission, partitions[0])?;
+        let dependency = self.find_dependency(&submission)?;
+        if !partitions
+            .iter()
+            .any(|partition| self.could_ever_run(&ask, *partition))
+        {
+            return Err(SlurmError::RequestedNodeConfigUnavailable);
+        }
+        let id = self.next_id();
+        let job = self.record(now, id, submission, partitions, ask, dependency);
+        self.remember(job);
+        self.stats.submitted += 1;
+        self.facts.push(Fact::JobSubmitted { job: id });
+        self.requeue_eligible(now, id);
+        self.ask_for_cycle(now);
+        Ok(id)
+    }
+
+    fn find_partitions(&self, submission: &Submission) -> Result<Vec<usize>, SlurmError> {
+        let all = self.config.partitions();
+        if submission.partitions.is_empty() {
+            let default = all.iter().position(|partition| partition.default);
+            return default
+                .map(|at| vec![at])
+                .ok_or(SlurmError::DefaultPartitionNotSet);
+        }
+        self.partition_places(&submission.partitions)
+    }
+
+    /// The request with defaults filled in from the (first) partition and slurm.conf.
+    fn ask(&self, submission: &Submission, partition: usize) -> Result<Ask, SlurmError> {
+        let spec = self.partition_spec(partition);
+        let (tasks, min_nodes) = counts(submission)?;
+        let required = self.places(&submission.required_nodes)?;
+        if !self.partition_nodes[partition].holds(&required) {
+            return Err(SlurmError::RequestedNodesNotInPartition);
+        }
+        let ask = Ask {
+            tasks,
+            cpus_per_task: submission.cpus_per_task.unwrap_or(1).max(1),
+            ntasks_per_node: submission.ntasks_per_node,
+            min_nodes: min_nodes.max(u32::try_from(required.len()).unwrap_or(u32::MAX)),
+            max_nodes: submission.max_nodes,
+            memory: self.memory_need(submission.memory, spec),
+            gres: submission
+                .gres
+                .iter()
+                .filter(|gres| gres.count != 0)
+                .cloned()
+                .collect(),
+            exclusive: submission.exclusive,
+            required,
+            excluded: self.places(&submission.excluded_nodes)?,
+            features: self.find_features(submission)?,
+        };
+        if u64::from(ask.tasks) * u64::from(ask.cpus_per_task) > u64::from(u32::MAX / 2) {
+            return Err(SlurmError::RequestedNodeConfigUnavailable);
+        }
+        let known = |name: &str| {
+            self.config
+                .nodes()
+                .iter()
+                .any(|node| node.gres_count(name, None) != 0)
+        };
+        let all_known = ask.gres.iter().all(|gres| known(&gres.name));
+        all_known.then_some(ask).ok_or(SlurmError::InvalidGres)
+    }
+
+    fn places(&self, names: &[SlurmNode]) -> Result<IndexSet, SlurmError> {
+        let place = |name| self.node_places.get(name).copied();
+        let places: Option<IndexSet> = names.iter().map(place).collect();
+        places.ok_or(SlurmError::InvalidNodeName)
+    }
+
+    fn find_features(&self, submission: &Submission) -> Result<Features, SlurmError> {
+        let Some(text) = &submission.constraints else {
+            return Ok(Features::default());
+        };
+        let features = Features::parse(text).ok_or(SlurmError::InvalidFeature)?;
+        let known = |name| {
+            self.config
+                .nodes()
+                .iter()
+                .any(|node| node.features.iter().any(|f| f == name))
+        };
+        let all_known = features.names().all(known);
+        all_known
+            .then_some(features)
+            .ok_or(SlurmError::InvalidFeature)
+    }
+
+    fn memory_need(&self, memory: MemoryAsk, partition: &PartitionSpec) -> MemoryNeed {
+        if !self.params().memory {
+            return MemoryNeed::Uncounted;
+        }
+        let default = partition.def_mem.or(self.params().def_mem);
+        match (memory, default) {
+            (MemoryAsk::PerNode(0) | MemoryAsk::PerCpu(0), _) => MemoryNeed::WholeNode,
+            (MemoryAsk::PerNode(mib), _) => MemoryNeed::PerNode(mib),
+            (MemoryAsk::PerCpu(mib), _) => MemoryNeed::PerCpu(mib),
+            (MemoryAsk::Default, Some(MemoryDefault::PerNode(mib))) => MemoryNeed::PerNode(mib),
+            (MemoryAsk::Default, Some(MemoryDefault::PerCpu(mib))) => MemoryNeed::PerCpu(mib),
+            (MemoryAsk::Default, None) => MemoryNeed::WholeNode,
+        }
+    }
+
+    fn find_dependency(&self, submission: &Submission) -> Result<Dependency, SlurmError> {
+        let Some(text) = submission
+            .dependency
+            .as_deref()
+            .filter(|text| !text.is_empty())
+        else {
+            return Ok(Dependency::default());
+        };
+        let mut dependency = Dependency::parse(text).ok_or(SlurmError::Dependency)?;
+        for id in dependency.jobs().collect::<Vec<_>>() {
+            let job = self.job(id).ok_or(SlurmError::Dependency)?;
+            dependency.observe(id, job.state, job.exit);
+        }
+        Ok(dependency)
+    }
+
+    /// Whether the partition's nodes, all idle and in service, could hold it.
+    pub(crate) fn could_ever_run(&self, ask: &Ask, partition: usize) -> bool {
+        let all = &self.partition_nodes[partition];
+        let view = View::empty(&self.nodes);
+        select::select(&view, all, ask, self.policy(partition)).is_some()
+    }
+
+    fn next_id(&mut self) -> JobId {
+        while self.jobs.contains_key(&JobId(self.next_job_id)) {
+            self.next_job_id += 1;
+        }
+        let id = JobId(self.next_job_id);
+        self.next_job_id += 1;
+        id
+    }
+
+    fn record(
+        &mut self,
+        now: Time,
+        id: JobId,
+        submission: Submission,
+        partitions: Vec<usize>,
+        ask: Ask,
+        dependency: Dependency,
+    ) -> Job {
+        let priority = self.fresh_priority(&submission);
+        let spec = self.partition_spec(partitions[0]);
+        let begin_time = submission.begin.map(|begin| match begin {
+            Begin::At(time) => time,
+            Begin::After(span) => now + span,
+        });
+        Job {
+            id,
+            partition: spec.name.clone(),
+            state: JobState::Pending,
+            completing: false,
+            reason: Reason::None,
+            priority: if submission.hold { 0 } else { priority },
+            submit_time: now,
+            eligible_time: None,
+            begin_time: begin_time.filter(|begin| now < *begin),
+            start_time: None,
+            expected_start: None,
+            end_time: None,
+            time_limit: match submission.time_limit {
+                Some(TimeLimit::Of(span)) => Some(span),
+                Some(TimeLimit::Unlimited) => None,
+                None => spec.default_time.or(spec.max_time),
+            },
+            allocation: None,
+            exit: ExitCode::default(),
+            restarts: 0,
+            requeue: submission.requeue.unwrap_or(self.params().job_requeue),
+            comment: submission.comment.clone(),
+            behaviour: Arc::new(behaviour(&submission)),
+            submission: Arc::new(submission),
+            ask: Arc::new(ask),
+            partitions,
+            dependency,
+            run: 0,
+        }
+    }
+
+    fn remember(&mut self, job: Job) {
+        for other in job.dependency.jobs() {
+            self.dependents.entry(other).or_default().insert(job.id);
+        }
+        let name = (job.submission.user.clone(), job.submission.name.clone());
+        self.namesakes.entry(name).or_default().insert(job.id);
+        self.jobs.insert(job.id, Arc::new(job));
+    }
+
+    /// Puts a waiting job where it belongs: held, dependent, waiting for its time, or in the queue.
+    pub(crate) fn requeue_eligible(&mut self, now: Time, id: JobId) {
+        self.dequeue(id);
+        let Some(job) = self.job(id).filter(|job| job.state == JobState::Pending) else {
+            return;
+        };
+        if job.priority == 0 {
+            let held = !matches!(job.reason, Reason::JobHeldUser | Reason::JobHeldAdmin);
+            return if held {
+                self.set_reason(id, Reason::JobHeldUser)
+            };
+        }
+        match self.dependency_of(job) {
+            Met::Yes => {}
+            Met::NotYet => return self.set_reason(id, Reason::Dependency),
+            Met::Never => return self.never(now, id),
+        }
+        match job.begin_time.filter(|begin| now < *begin) {
+            Some(begin) => {
+                self.begins.insert((begin, id));
+                self.set_reason(id, Reason::BeginTime);
+            }
+            None => self.enqueue(now, id),
+        }
+    }
+
+    /// Takes a job out of every place where it could wait.
+    pub(crate) fn dequeue(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get(&id).cloned() else {
+            return;
+        };
+        for key in self.queue_keys(&job) {
+            self.queue.remove(&key);
+        }
+        if let Some(begin) = job.begin_time {
+            self.begins.remove(&(begin, id));
+        }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: Time, id: JobId) {
+        let Some(job) = self
+            .job_mut(id)
+            .filter(|job| job.state == JobState::Pending)
+        else {
+            return;
+        };
+        job.eligible_time.get_or_insert(now);
+        let waited = matches!(
+            job.reason,
+            Reason::BeginTime | Reason::Dependency | Reason::JobHeldUser | Reason::JobHeldAdmin
+        );
+        if waited {
+            self.set_reason(id, Reason::None);
+        }
+        let Some(job) = self.jobs.get(&id).cloned() else {
+            return;
+        };
+        self.queue.extend(self.queue_keys(&job));
+    }
+
+    fn dependency_of(&self, job: &Job) -> Met {
+        let alone = !job.dependency.singleton || {
+            let name = (job.submission.user.clone(), job.submission.name.clone());
+            let first = self.namesakes.get(&name).and_then(|ids| ids.first());
+            first == Some(&job.id)
+        };
+        job.dependency
+            .met()
+            .max(if alone { Met::Yes } else { Met::NotYet })
+    }
+
+    fn never(&mut self, now: Time, id: JobId) {
+        self.set_reason(id, Reason::DependencyNeverSatisfied);
+        let kill = self.params().kill_invalid_depend
+            || self
+                .job(id)
+                .is_some_and(|job| job.submission.kill_on_invalid_dep);
+        if kill {
+            self.end_pending(now, id, JobState::Cancelled);
+        }
+    }
+}
+
+/// Tasks and fewest nodes, each from the other where only one is given.
+fn counts(submission: &Submission) -> Result<(u32, u32), SlurmError> {
+    let min_nodes = submission.min_nodes.unwrap_or(1);
+    if min_nodes == 0 || submission.max_nodes.is_some_and(|max| max < min_nodes) {
+        return Err(SlurmError::InvalidNodeCount);
+    }
+    let per_node = submission.ntasks_per_node.filter(|n| *n != 0);
+    let tasks = match (submission.tasks.filter(|n| *n != 0), per_node) {
+        (Some(tasks), _) => tasks,
+        (None, Some(per_node)) => min_nodes.saturating_mul(per_node),
+        (None, None) => min_nodes,
+    };
+    let by_tasks = per_node.map_or(1, |per_node| tasks.div_ceil(per_node));
+    Ok((tasks, min_nodes.max(by_tasks)))
+}
+
+/// What Slurm could give only with parts that aren't modelled: refused with Slurm's own words.
+fn refuse_unmodelled(submission: &Submission) -> Result<(), SlurmError> {
+    let given = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
+    if given(&submission.reservation) {
+        return Err(SlurmError::ReservationInvalid);
+    }
+    if given(&submission.licenses) {
+        return Err(SlurmError::InvalidLicenses);
+    }
+    let qos = submission.qos.as_deref().unwrap_or_default();
+    if qos.is_empty() || qos == "normal" {
+        Ok(())
+    } else {
+        Err(SlurmError::InvalidQos)
+    }
+}
+
+fn behaviour(submission: &Submission) -> JobBehaviour {
+    match &submission.behaviour {
+        Some(behaviour) => behaviour.clone(),
+        None => script::read_script(&submission.script),
+    }
+}
