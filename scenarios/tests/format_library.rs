@@ -4,7 +4,12 @@
 
 use std::{fs, path::PathBuf};
 
-use drawbridge_scenarios::format::{self, Files};
+use drawbridge_fakes::{KubeApi, Method, NoWebhooks, Request};
+use drawbridge_scenarios::{
+    Action, ObjectRef,
+    format::{self, Files},
+};
+use drawbridge_sim::{Seed, Time};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -98,6 +103,39 @@ fn every_key_of_the_schema_has_a_description_and_a_word_in_the_readme() {
     });
     assert!(undescribed.is_empty(), "no description: {undescribed:?}");
     assert!(unexplained.is_empty(), "not in the README: {unexplained:?}");
+}
+
+#[test]
+fn the_api_server_takes_every_manifest() {
+    for (name, text) in Library::scenarios() {
+        let scenario = format::parse(&name, &text, &Library).unwrap();
+        let mut api = KubeApi::new(scenario.epoch, Seed(0));
+        let applied = scenario.steps.iter().filter_map(|step| match &step.action {
+            Action::Apply(objects) => Some(objects),
+            Action::Delete(_)
+            | Action::Scale(..)
+            | Action::Patch(..)
+            | Action::Cordon(..)
+            | Action::Sbatch(_)
+            | Action::Scancel(_)
+            | Action::SlurmNode(..)
+            | Action::Crash(_) => None,
+        });
+        for object in scenario.objects.iter().chain(applied.flatten()) {
+            let path = ObjectRef::of(object).unwrap().collection();
+            let request = Request::new("admin", Method::Post, path).with_body(object.clone());
+            let response = api.handle(Time::ZERO, &request, &mut NoWebhooks);
+            assert_eq!(response.status, 201, "{name}: {object}: {}", response.body);
+        }
+        let nodes: Vec<_> = api.list("nodes").collect();
+        assert!(!nodes.is_empty(), "{name}");
+        for node in nodes {
+            assert!(
+                node["status"]["allocatable"]["cpu"].is_string(),
+                "{name}: {node}"
+            );
+        }
+    }
 }
 
 proptest! {
