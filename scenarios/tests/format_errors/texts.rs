@@ -130,13 +130,13 @@ fn a_broken_line_of_slurm_conf_is_shown_in_the_scenario_itself() {
 #[test]
 fn what_slurm_would_refuse_to_read_is_refused() {
     insta::assert_snapshot!(added("steps:\n- at: 1s\n  sbatch: -N1 --nodse=2\n"), @"
-    error: bad
+    error: sbatch has no flag `--nodse=2`
      --> scenarios/story.yaml:8:15
       |
     8 |   sbatch: -N1 --nodse=2
       |               ^^^^^^^^^
       |
-      = help: h
+      = help: did you mean `--nodes`?
     ");
     insta::assert_snapshot!(added("steps:\n- at: 1s\n  slurmNode: {name: n1, state: drain}\n"), @"
     error: Slurm asks for a reason
