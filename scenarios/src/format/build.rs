@@ -94,18 +94,20 @@ fn scenario(
     );
     let objects = objects.into_iter().map(|it| it.checked(&known, false));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
+    let until = file.until.from_start();
     let timeline = Timeline {
         source,
         files,
         known: &known,
         has_bridge: bridge.is_some(),
+        until,
     };
     Ok(Scenario {
         name: stem(name).into(),
         why: file.why.trim().into(),
         seed: Seed(file.seed),
         epoch: epoch(file, source)?,
-        until: file.until.from_start(),
+        until,
         slurm,
         objects: [namespaces, nodes, objects].concat(),
         behaviours: each(&file.behaviour, "behaviour", |entry, at| {
@@ -113,7 +115,7 @@ fn scenario(
         })?,
         steps: timeline.read(&file.steps)?,
         expect: each(&file.expect, "expect", |entry, at| {
-            expectations::read(entry, at, source, &known)
+            expectations::read(entry, at, source, &known, until)
         })?,
         bridge,
         notes,

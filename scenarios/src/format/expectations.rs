@@ -1,7 +1,7 @@
 //! The `expect:` part: names in it must exist, words in it must be ones that can occur.
 
 use drawbridge_bridge::yaml::path;
-use drawbridge_sim::expand_hostlist;
+use drawbridge_sim::{Time, expand_hostlist};
 
 use crate::{
     expect::{Check, Expectation, JobsExpect, NodesExpect, PHASES, PodsExpect, StoryExpect, When},
@@ -56,10 +56,14 @@ pub(crate) fn read(
     at: &str,
     source: &Source,
     known: &Known,
+    until: Time,
 ) -> Result<Expectation, ScenarioError> {
     let when = match entry.at.as_deref() {
         None | Some("end") => When::End,
         Some(text) => match Lasting::parse(text) {
+            Ok(lasting) if lasting.from_start() > until => {
+                return Err(source.after_the_end(&path::key(at, "at")));
+            }
             Ok(lasting) => When::At(lasting.from_start()),
             Err(wrong) => return Err(source.two_lines(&path::key(at, "at"), &wrong)),
         },

@@ -69,6 +69,12 @@ impl Source {
         self.place(place.unwrap_or_else(|| self.locator.nearest(path)), what)
     }
 
+    /// The time at `path` never comes.
+    pub(crate) fn after_the_end(&self, path: &str) -> ScenarioError {
+        self.at(path, "this is after the end of the run")
+            .hinted("the run stops at `until`, 1d if it isn't given: make it later")
+    }
+
     /// Two keys of the mapping at `path` exclude each other: the place is that of the later one.
     pub(crate) fn exclusive(&self, path: &str, mut keys: [&str; 2], what: &str) -> ScenarioError {
         keys.sort_by_key(|key| self.locator.locate_key(&key_of(path, key)));

@@ -1,7 +1,7 @@
 //! The `steps:` part.
 
 use drawbridge_bridge::yaml::path;
-use drawbridge_sim::{JobBehaviour, Submission, UserName, expand_hostlist, parse_sbatch};
+use drawbridge_sim::{JobBehaviour, Submission, Time, UserName, expand_hostlist, parse_sbatch};
 use serde_json::Value;
 
 use crate::{
@@ -28,6 +28,7 @@ pub(crate) struct Timeline<'a> {
     pub(crate) files: &'a dyn Files,
     pub(crate) known: &'a Known,
     pub(crate) has_bridge: bool,
+    pub(crate) until: Time,
 }
 
 /// The keys that are actions, for hints.
@@ -40,6 +41,10 @@ impl Timeline<'_> {
         let mut steps = vec![];
         for (index, entry) in entries.iter().enumerate() {
             let at = entry.at.from_start();
+            if at > self.until {
+                let path = path::key(&path::index("steps", index), "at");
+                return Err(self.source.after_the_end(&path));
+            }
             let actions = self.step(entry, &path::index("steps", index))?;
             steps.extend(actions.into_iter().map(|action| Step { at, action }));
         }
@@ -189,20 +194,30 @@ impl Timeline<'_> {
                 .inside(&flags_at, (1, error.column), error.what)
                 .hinted(error.hint)
         })?;
-        for partition in &job.partitions {
-            self.known
-                .partition(partition.as_str())
-                .map_err(|(what, hint)| {
-                    let column = flags.find(partition.as_str()).map_or(1, |at| at + 1);
-                    self.source
-                        .inside(&flags_at, (1, column), what)
-                        .hinted(hint)
-                })?;
-        }
+        self.sbatch_names(&job, flags, &flags_at)?;
         if let TextOr::Full(entry) = entry {
             self.sbatch_more(&mut job, entry, at)?;
         }
         Ok(job)
+    }
+
+    /// Partitions and nodes that the flags name must exist.
+    fn sbatch_names(&self, job: &Submission, flags: &str, at: &str) -> Result<(), ScenarioError> {
+        let partitions = job.partitions.iter().map(|it| (it.as_str(), true));
+        let nodes = job.required_nodes.iter().chain(&job.excluded_nodes);
+        let names = partitions.chain(nodes.map(|it| (it.as_str(), false)));
+        for (name, is_partition) in names {
+            let found = match is_partition {
+                true => self.known.partition(name),
+                false => self.known.slurm_node(name),
+            };
+            found.map_err(|(what, hint)| {
+                // A name out of a hostlist isn't in the text: then the flags as a whole are shown.
+                let column = flags.find(name).map_or(1, |at| at + 1);
+                self.source.inside(at, (1, column), what).hinted(hint)
+            })?;
+        }
+        Ok(())
     }
 
     fn sbatch_more(

@@ -193,6 +193,28 @@ fn a_bad_duration_says_what_a_duration_is() {
 }
 
 #[test]
+fn nothing_happens_or_is_expected_after_the_end() {
+    insta::assert_snapshot!(added("until: 1h\nsteps:\n- at: 2h\n  cordon: n1\n"), @"
+    error: this is after the end of the run
+     --> scenarios/story.yaml:8:7
+      |
+    8 | - at: 2h
+      |       ^^
+      |
+      = help: the run stops at `until`, 1d if it isn't given: make it later
+    ");
+    insta::assert_snapshot!(added("until: 1h\nexpect:\n- at: 1d\n  jobs: {count: 0}\n"), @"
+    error: this is after the end of the run
+     --> scenarios/story.yaml:8:7
+      |
+    8 | - at: 1d
+      |       ^^
+      |
+      = help: the run stops at `until`, 1d if it isn't given: make it later
+    ");
+}
+
+#[test]
 fn a_step_or_expectation_says_one_thing() {
     insta::assert_snapshot!(added("steps:\n- at: 1s\n"), @"
     error: this step does nothing

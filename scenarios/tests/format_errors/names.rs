@@ -124,6 +124,28 @@ fn unknown_nodes_are_found() {
 }
 
 #[test]
+fn nodes_in_the_flags_of_sbatch_must_exist() {
+    insta::assert_snapshot!(added("steps:\n- at: 1s\n  sbatch: -N1 -w n9\n"), @"
+    error: there is no Slurm node `n9`
+     --> scenarios/story.yaml:8:18
+      |
+    8 |   sbatch: -N1 -w n9
+      |                  ^^
+      |
+      = help: there are: n1, n2
+    ");
+    insta::assert_snapshot!(added("steps:\n- at: 1s\n  sbatch: {flags: '-x n[1-3]'}\n"), @"
+    error: there is no Slurm node `n3`
+     --> scenarios/story.yaml:8:20
+      |
+    8 |   sbatch: {flags: '-x n[1-3]'}
+      |                    ^^
+      |
+      = help: there are: n1, n2
+    ");
+}
+
+#[test]
 fn a_node_is_given_once() {
     let text = "kubernetes:\n  nodes:\n  - name: n[1-2]\n  - {name: n2, labels: {a: b}}\n";
     insta::assert_snapshot!(added(text), @r#"
