@@ -219,5 +219,7 @@ fn apply(
         let version = call.target.kind.api_version(call.target.version);
         map.insert("apiVersion".into(), version.into());
     }
-    decode::object(call, changed).map(Some)
+    decode::object(call, changed)
+        .map(Some)
+        .map_err(|refusal| hook.failed(&refusal.message))
 }

@@ -201,7 +201,7 @@ fn denials_and_failures_read_as_they_do_for_real() {
     POST configmaps: 201 ConfigMap a rv 8 metadata.labels=null
     POST configmaps: 403 Forbidden: admission webhook "x.hooks.test" denied the request: no luck metadata.labels=null
     POST configmaps: 500 InternalError: Internal error occurred: failed calling webhook "x.hooks.test": the server rejected our request due to an error in our request metadata.labels=null
-    POST configmaps: 400 BadRequest: the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; the body is not a JSON object metadata.labels=null
+    POST configmaps: 500 InternalError: Internal error occurred: failed calling webhook "x.hooks.test": the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; the body is not a JSON object metadata.labels=null
     "#);
 }
 
