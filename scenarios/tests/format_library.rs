@@ -166,6 +166,24 @@ proptest! {
     }
 }
 
+#[test]
+fn the_examples_of_the_readme_are_right() {
+    let readme = fs::read_to_string(Library::folder().join("README.md")).unwrap();
+    let blocks = readme.split("```yaml\n").skip(1);
+    let examples: Vec<&str> = blocks.filter_map(|it| it.split("```").next()).collect();
+    format::parse("README.md", examples[0], &Library).unwrap();
+    // The others are parts of files.
+    let validator = jsonschema::validator_for(&format::schema()).unwrap();
+    for example in &examples[1..] {
+        let mut value: Value = drawbridge_bridge::yaml::parse(example).unwrap();
+        value["why"] = "it shows".into();
+        if value.get("slurm").is_none() {
+            value["slurm"] = serde_json::json!({"conf": ""});
+        }
+        assert!(validator.is_valid(&value), "{example}");
+    }
+}
+
 fn each_property(schema: &Value, look: &mut impl FnMut(&str, &Value)) {
     match schema {
         Value::Object(map) => {
