@@ -5,11 +5,5 @@
 mod stage;
 
 mod cluster {
-    mod gang;
-    mod jobs;
-    mod load;
     mod pods;
-    mod properties;
-    mod scheduling;
-    mod sets;
 }

@@ -24,7 +24,6 @@ pub use glob::{Glob, PodGlob};
 pub use jobs::JobsExpect;
 pub use nodes::NodesExpect;
 pub use over_time::{MetricExpect, OrderItem, StoryExpect, TogetherExpect};
-pub(crate) use pods::PHASES;
 pub use pods::PodsExpect;
 
 use crate::{frame::Frame, record::Record};
@@ -131,6 +130,3 @@ impl Check {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

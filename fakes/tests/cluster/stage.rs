@@ -180,10 +180,7 @@ fn describe(kind: &str, object: &Value) -> String {
             number(&status["readyReplicas"]),
             conditions(status, &["Available"]),
         ),
-        "node" => match conditions(status, &["Ready"]).as_str() {
-            "" => "not ready".into(),
-            _ => "ready".into(),
-        },
+        "node" => conditions(status, &["Ready"]),
         other => panic!("{other}"),
     };
     let going = object["metadata"]["deletionTimestamp"].is_string();

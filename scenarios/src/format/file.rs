@@ -19,39 +19,38 @@ use crate::format::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "Drawbridge scenario")]
-pub(crate) struct File {
+pub struct File {
     /// One sentence that says what the scenario shows. Always the first key.
-    pub(crate) why: String,
+    pub why: String,
     /// Version of this format.
     #[serde(default = "version_one")]
     #[schemars(range(min = 1, max = 1))]
-    #[expect(dead_code, reason = "looked at before the rest is read")]
-    pub(crate) version: u32,
+    pub version: u32,
     /// The moment that time zero is: `2026-01-01T00:00:00Z`.
-    pub(crate) epoch: Option<String>,
+    pub epoch: Option<String>,
     /// Where randomness comes from, unless the command line gives another seed.
     #[serde(default)]
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// When to stop at the latest. A run ends earlier once nothing is left to happen.
     #[serde(default = "one_day")]
-    pub(crate) until: Lasting,
+    pub until: Lasting,
     /// The Slurm cluster.
-    pub(crate) slurm: SlurmSide,
+    pub slurm: SlurmSide,
     /// The Kubernetes cluster.
     #[serde(default)]
-    pub(crate) kubernetes: KubernetesSide,
+    pub kubernetes: KubernetesSide,
     /// The bridge's configuration, with the keys of its `config.yaml`; `none` plays without a
     /// bridge.
-    pub(crate) bridge: Option<TextOr<drawbridge_core::Config>>,
+    pub bridge: Option<TextOr<drawbridge_core::Config>>,
     /// How pods behave. The first entry that fits a pod counts.
     #[serde(default)]
-    pub(crate) behaviour: Vec<BehaviourEntry>,
+    pub behaviour: Vec<BehaviourEntry>,
     /// What happens, and when.
     #[serde(default)]
-    pub(crate) steps: Vec<StepEntry>,
+    pub steps: Vec<StepEntry>,
     /// What must come of it.
     #[serde(default)]
-    pub(crate) expect: Vec<ExpectEntry>,
+    pub expect: Vec<ExpectEntry>,
 }
 
 fn version_one() -> u32 {
@@ -65,19 +64,19 @@ fn one_day() -> Lasting {
 /// The Slurm cluster, as its own files describe it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SlurmSide {
+pub struct SlurmSide {
     /// The Slurm release: `24.11` or `26.05`.
     #[serde(default = "default_release")]
     #[schemars(extend("enum" = ["24.11", "26.05"]))]
-    pub(crate) release: String,
+    pub release: String,
     /// The text of slurm.conf.
-    pub(crate) conf: Option<String>,
+    pub conf: Option<String>,
     /// A slurm.conf to read instead, relative to the scenario.
-    pub(crate) conf_file: Option<String>,
+    pub conf_file: Option<String>,
     /// The text of gres.conf.
-    pub(crate) gres: Option<String>,
+    pub gres: Option<String>,
     /// A gres.conf to read instead, relative to the scenario.
-    pub(crate) gres_file: Option<String>,
+    pub gres_file: Option<String>,
 }
 
 fn default_release() -> String {
@@ -87,63 +86,53 @@ fn default_release() -> String {
 /// The Kubernetes cluster before anything happens.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct KubernetesSide {
+pub struct KubernetesSide {
     /// Its nodes. Without this key: Slurm's nodes, with the same names and sizes.
-    pub(crate) nodes: Option<Vec<NodeEntry>>,
+    pub nodes: Option<Vec<NodeEntry>>,
     /// Namespaces beside the usual ones and those that the bridge manages.
     #[serde(default)]
-    pub(crate) namespaces: Vec<TextOr<NamespaceEntry>>,
+    pub namespaces: Vec<TextOr<NamespaceEntry>>,
     /// Objects that exist at the start.
     #[serde(default)]
-    pub(crate) objects: Manifests,
+    pub objects: Manifests,
 }
 
 /// One Kubernetes node, or several of a kind.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct NodeEntry {
+pub struct NodeEntry {
     /// Its name, or a hostlist for several: `worker-[0-2]`.
-    pub(crate) name: String,
+    pub name: String,
     /// What Slurm calls it, or a hostlist of the same length: becomes the label
     /// `slinky.slurm.net/slurm-nodename`. Without it there is no such label.
-    pub(crate) slurm_name: Option<String>,
+    pub slurm_name: Option<String>,
     /// Labels.
     #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
     /// Taints.
     #[serde(default)]
-    pub(crate) taints: Vec<Taint>,
+    pub taints: Vec<Taint>,
     /// What it has: `{cpu: 8, memory: 16Gi, nvidia.com/gpu: 1}`. Without it: what the Slurm node
     /// has that `slurmName`, or else its own name, names.
-    #[schemars(with = "Option<BTreeMap<String, QuantityText>>")]
-    pub(crate) capacity: Option<BTreeMap<String, String>>,
-}
-
-/// A Kubernetes quantity: `4`, `500m`, `8Gi`. YAML takes some of them for numbers.
-#[derive(JsonSchema)]
-#[schemars(transparent)]
-struct QuantityText(#[schemars(schema_with = "text_or_number")] ());
-
-fn text_or_number(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": ["string", "number"]})
+    pub capacity: Option<BTreeMap<String, String>>,
 }
 
 /// A taint of a Kubernetes node.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Taint {
+pub struct Taint {
     /// Its key.
-    pub(crate) key: String,
+    pub key: String,
     /// Its value.
     #[serde(default)]
-    pub(crate) value: String,
+    pub value: String,
     /// What it does.
-    pub(crate) effect: TaintEffect,
+    pub effect: TaintEffect,
 }
 
 /// What a taint does to pods that don't tolerate it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub(crate) enum TaintEffect {
+pub enum TaintEffect {
     /// Keeps new ones away.
     NoSchedule,
     /// Keeps new ones away where possible.
@@ -155,60 +144,60 @@ pub(crate) enum TaintEffect {
 /// A namespace with labels.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct NamespaceEntry {
+pub struct NamespaceEntry {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its labels.
     #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
 }
 
 /// How the pods that fit behave.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct BehaviourEntry {
+pub struct BehaviourEntry {
     /// Which: their namespace.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Which: their name, with `*`.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Which: labels that they have, all of these.
     #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
+    pub labels: BTreeMap<String, String>,
     /// From binding to running: a duration, or `{uniform: [1s, 5s]}`. 1s by default.
-    pub(crate) startup: Option<TextOr<UniformEntry>>,
+    pub startup: Option<TextOr<UniformEntry>>,
     /// How long they run: a duration, `forever` (the default), or `{uniform: [1m, 5m]}`.
-    pub(crate) runtime: Option<TextOr<UniformEntry>>,
+    pub runtime: Option<TextOr<UniformEntry>>,
     /// How they exit.
     #[serde(default)]
-    pub(crate) exit_code: i32,
+    pub exit_code: i32,
     /// How long they take to end once they're told to. 1s by default.
-    pub(crate) stop: Option<Lasting>,
+    pub stop: Option<Lasting>,
     /// They are ranks of an MPI job: none works before all of them run.
-    pub(crate) mpi: Option<MpiEntry>,
+    pub mpi: Option<MpiEntry>,
 }
 
 /// A duration drawn anew for each pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct UniformEntry {
+pub struct UniformEntry {
     /// Any duration from the first to the second, all equally likely.
-    pub(crate) uniform: [Lasting; 2],
+    pub uniform: [Lasting; 2],
 }
 
 /// Ranks of an MPI job.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct MpiEntry {
+pub struct MpiEntry {
     /// The label whose value names the job that a pod is a rank of.
-    pub(crate) group_label: String,
+    pub group_label: String,
     /// How many ranks must run before any of them works.
-    pub(crate) ranks: u32,
+    pub ranks: u32,
 }
 
 /// Kubernetes manifests: one, a list of them, or files of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Manifests(pub(crate) Value);
+pub struct Manifests(pub Value);
 
 impl JsonSchema for Manifests {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -219,9 +208,9 @@ impl JsonSchema for Manifests {
         let manifest = serde_json::json!({
             "type": "object",
             "properties": {
-                "apiVersion": {"type": "string", "description": "As kubectl takes it."},
-                "kind": {"type": "string", "description": "As kubectl takes it."},
-                "metadata": {"type": "object", "description": "Name, namespace, labels."},
+                "apiVersion": {"type": "string"},
+                "kind": {"type": "string"},
+                "metadata": {"type": "object"},
             },
             "required": ["apiVersion", "kind", "metadata"],
         });

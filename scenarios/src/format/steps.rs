@@ -19,105 +19,105 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 2))]
-pub(crate) struct StepEntry {
+pub struct StepEntry {
     /// When, from the beginning: `0s`, `1h30m`. Steps at one time happen in the order of the file.
-    pub(crate) at: Lasting,
+    pub at: Lasting,
     /// Don't refuse manifests whose annotations name partitions that don't exist: the mistake is
     /// what the scenario is about.
     #[serde(default)]
-    pub(crate) unchecked: bool,
+    pub unchecked: bool,
     /// Create or change objects, as `kubectl apply`.
-    pub(crate) apply: Option<Manifests>,
+    pub apply: Option<Manifests>,
     /// Delete an object, as `kubectl delete`.
-    pub(crate) delete: Option<ObjectEntry>,
+    pub delete: Option<ObjectEntry>,
     /// Set the number of replicas, as `kubectl scale`.
-    pub(crate) scale: Option<ScaleEntry>,
+    pub scale: Option<ScaleEntry>,
     /// Change an object by a merge patch, as `kubectl patch --type=merge`.
-    pub(crate) patch: Option<PatchEntry>,
+    pub patch: Option<PatchEntry>,
     /// Cordon a Kubernetes node.
-    pub(crate) cordon: Option<String>,
+    pub cordon: Option<String>,
     /// Uncordon a Kubernetes node.
-    pub(crate) uncordon: Option<String>,
+    pub uncordon: Option<String>,
     /// Submit a native Slurm job: the flags of sbatch, or a mapping with more to say.
-    pub(crate) sbatch: Option<TextOr<SbatchEntry>>,
+    pub sbatch: Option<TextOr<SbatchEntry>>,
     /// Cancel Slurm jobs by name, or one by its number.
-    pub(crate) scancel: Option<String>,
+    pub scancel: Option<String>,
     /// Change a Slurm node, as `scontrol update`.
-    pub(crate) slurm_node: Option<SlurmNodeEntry>,
+    pub slurm_node: Option<SlurmNodeEntry>,
     /// Kill a component.
-    pub(crate) crash: Option<CrashEntry>,
+    pub crash: Option<CrashEntry>,
 }
 
 /// One object in Kubernetes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ObjectEntry {
+pub struct ObjectEntry {
     /// Its kind: `Pod`.
-    pub(crate) kind: String,
+    pub kind: String,
     /// Its namespace; `default` if it isn't given and the kind has namespaces.
-    pub(crate) namespace: Option<String>,
-    /// Its name, or a hostlist for several: `rank-[0-3]`.
-    pub(crate) name: String,
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
 }
 
 /// A workload and its number of replicas.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ScaleEntry {
+pub struct ScaleEntry {
     /// Its kind: `Deployment`.
-    pub(crate) kind: String,
+    pub kind: String,
     /// Its namespace; `default` if it isn't given.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// How many replicas it shall have.
-    pub(crate) replicas: u32,
+    pub replicas: u32,
 }
 
 /// An object and a change to it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct PatchEntry {
+pub struct PatchEntry {
     /// Its kind: `Pod`.
-    pub(crate) kind: String,
+    pub kind: String,
     /// Its namespace; `default` if it isn't given and the kind has namespaces.
-    pub(crate) namespace: Option<String>,
+    pub namespace: Option<String>,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// The merge patch: keys to set; `null` takes a key away.
-    pub(crate) merge: Value,
+    pub merge: Value,
 }
 
 /// A native Slurm job.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SbatchEntry {
+pub struct SbatchEntry {
     /// The flags of sbatch: `-N2 --exclusive -t 30 -J train`.
-    pub(crate) flags: String,
+    pub flags: String,
     /// Who submits it.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// How long it runs: a duration or `forever`. Without it: what the script says.
-    pub(crate) runtime: Option<String>,
+    pub runtime: Option<String>,
     /// How it exits.
-    pub(crate) exit_code: Option<u8>,
+    pub exit_code: Option<i32>,
 }
 
 /// A change to Slurm nodes by an administrator.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SlurmNodeEntry {
+pub struct SlurmNodeEntry {
     /// Which, as a hostlist: `n[1-3]`.
-    pub(crate) name: String,
+    pub name: String,
     /// What to.
-    pub(crate) state: NodeState,
+    pub state: NodeState,
     /// Why; `drain` and `down` need a reason.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// States that an administrator may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum NodeState {
+pub enum NodeState {
     /// No new jobs.
     Drain,
     /// Gone, with what runs on it.
@@ -129,12 +129,12 @@ pub(crate) enum NodeState {
 /// A component that dies.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct CrashEntry {
+pub struct CrashEntry {
     /// The bridge dies: `now`, or `{before: submit}`, `{after: submit}`.
-    pub(crate) bridge: CrashPointEntry,
+    pub bridge: CrashPointEntry,
     /// How long until it is started again. 10s by default.
     #[serde(default = "ten_seconds")]
-    pub(crate) down_for: Lasting,
+    pub down_for: Lasting,
 }
 
 fn ten_seconds() -> Lasting {
@@ -144,7 +144,7 @@ fn ten_seconds() -> Lasting {
 /// Where in its work the bridge dies.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum CrashPointEntry {
+pub enum CrashPointEntry {
     /// At once.
     Now,
     /// When it next wants this done: it isn't sent any more.
@@ -156,7 +156,7 @@ pub(crate) enum CrashPointEntry {
 /// Requests that name a crash point.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum EffectEntry {
+pub enum EffectEntry {
     /// Submitting a Slurm job.
     Submit,
     /// Patching a pod.
@@ -170,25 +170,25 @@ pub(crate) enum EffectEntry {
 /// One expectation: a time and exactly one check.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct ExpectEntry {
+pub struct ExpectEntry {
     /// When to look: a time from the beginning, or `end` (the default).
-    pub(crate) at: Option<String>,
+    pub at: Option<String>,
     /// Pods as they are.
-    pub(crate) pods: Option<PodsExpect>,
+    pub pods: Option<PodsExpect>,
     /// Slurm jobs as they are.
-    pub(crate) jobs: Option<JobsExpect>,
+    pub jobs: Option<JobsExpect>,
     /// Nodes as they are.
-    pub(crate) nodes: Option<NodesExpect>,
+    pub nodes: Option<NodesExpect>,
     /// A counter.
-    pub(crate) metric: Option<MetricExpect>,
+    pub metric: Option<MetricExpect>,
     /// Pods that were bound at one moment.
-    pub(crate) together: Option<TogetherExpect>,
+    pub together: Option<TogetherExpect>,
     /// Pods or jobs of which all ended before the next ones began.
-    pub(crate) order: Option<Vec<OrderItem>>,
+    pub order: Option<Vec<OrderItem>>,
     /// A sentence that the story has.
-    pub(crate) story: Option<StoryExpect>,
+    pub story: Option<StoryExpect>,
     /// A sentence that the story doesn't have.
-    pub(crate) never: Option<StoryExpect>,
+    pub never: Option<StoryExpect>,
 }
 
 /// The one action of a step.

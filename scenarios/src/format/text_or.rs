@@ -13,7 +13,7 @@ use serde::{
 
 /// One word, or a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TextOr<T> {
+pub enum TextOr<T> {
     /// One word, or a line.
     Text(String),
     /// The mapping.

@@ -1,0 +1,145 @@
+//! What a job holds, node by node and core by core.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{Allocation, GresPer, IndexSet, Job, MemoryAsk, Node, NodeShare, Slurmctld};
+use serde_json::{Value, json};
+
+use super::{number::unset, tres::Tres};
+
+/// The allocation as slurmrestd prints it.
+pub(super) fn job_resources(ctld: &Slurmctld, held: &Allocation, whole: bool) -> Value {
+    let nodes = held.nodes.iter().enumerate();
+    let allocation: Vec<Value> = nodes.map(|(at, share)| node(ctld, at, share)).collect();
+    json!({
+        "select_type": ["CORE"],
+        "nodes": {
+            "count": held.nodes.len(),
+            "select_type": ["ONE_ROW"],
+            "list": held.node_list(),
+            "whole": whole,
+            "allocation": allocation,
+        },
+        "cpus": held.cpus(),
+        "threads_per_core": unset(),
+    })
+}
+
+fn node(ctld: &Slurmctld, at: usize, share: &NodeShare) -> Value {
+    let (sockets, cores) = ctld
+        .node(&share.node)
+        .map_or((1, share.cores.len()), |node| {
+            let spec = &node.spec;
+            (spec.sockets as usize, spec.cores_per_socket as usize)
+        });
+    let sockets: Vec<Value> = (0..sockets)
+        .map(|socket| json!({ "index": socket, "cores": socket_cores(share, socket * cores, cores) }))
+        .collect();
+    json!({
+        "index": at,
+        "name": share.node,
+        "cpus": { "count": share.cpus, "used": 0 },
+        "memory": { "used": 0, "allocated": share.memory_mib },
+        "sockets": sockets,
+    })
+}
+
+fn socket_cores(share: &NodeShare, first: usize, count: usize) -> Vec<Value> {
+    let word = |core: usize| match share.cores.contains(first + core) {
+        true => "ALLOCATED",
+        false => "UNALLOCATED",
+    };
+    let cores = (0..count).map(|core| json!({ "index": core, "status": [word(core)] }));
+    cores.collect()
+}
+
+/// The devices on each node: `gpu:2(IDX:0-1)`; nodes without any aren't listed.
+pub(super) fn gres_detail(ctld: &Slurmctld, held: &Allocation) -> Vec<String> {
+    let texts = held.nodes.iter().map(|share| node_devices(ctld, share));
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+fn node_devices(ctld: &Slurmctld, share: &NodeShare) -> String {
+    let node = ctld.node(&share.node);
+    let parts = share.gres.iter().flat_map(|(name, devices)| match node {
+        Some(node) => typed_devices(node, name, devices),
+        None => vec![format!("{name}:{}(IDX:{devices})", devices.len())],
+    });
+    parts.collect::<Vec<_>>().join(",")
+}
+
+fn typed_devices(node: &Node, name: &str, devices: &IndexSet) -> Vec<String> {
+    let mut texts = vec![];
+    for gres in node.spec.gres.iter().filter(|gres| gres.name == name) {
+        let range = gres.first..gres.first + gres.count;
+        let own: IndexSet = devices.iter().filter(|at| range.contains(at)).collect();
+        if !own.is_empty() {
+            texts.push(format!("{}(IDX:{own})", gres.with_count(own.len())));
+        }
+    }
+    texts
+}
+
+/// What an allocation adds up to.
+pub(super) fn held_tres(held: &Allocation) -> Tres {
+    let mut gres: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, devices) in held.nodes.iter().flat_map(|share| &share.gres) {
+        *gres.entry(name).or_default() += devices.len() as u64;
+    }
+    Tres {
+        cpus: held.cpus().into(),
+        memory_mib: held.memory_mib(),
+        nodes: Some(held.nodes.len() as u64),
+        billing: true,
+        gres: gres
+            .into_iter()
+            .map(|(name, count)| (name.into(), count))
+            .collect(),
+    }
+}
+
+/// What a job asks for, as far as it can be said before it has nodes.
+pub(super) fn asked_tres(ctld: &Slurmctld, job: &Job) -> Tres {
+    let (cpus, nodes) = (asked_cpus(job), u64::from(job.min_nodes()));
+    let asked = &job.submission;
+    let memory_mib = match asked.memory {
+        MemoryAsk::PerCpu(mib) if 0 < mib => mib * cpus,
+        MemoryAsk::PerNode(mib) if 0 < mib => mib * nodes,
+        MemoryAsk::Default | MemoryAsk::PerCpu(_) | MemoryAsk::PerNode(_) => {
+            whole_node_memory(ctld, job) * nodes
+        }
+    };
+    let mut gres: BTreeMap<&str, u64> = BTreeMap::new();
+    for ask in &asked.gres {
+        let times = match ask.per {
+            GresPer::Node => nodes,
+            GresPer::Task => job.tasks().into(),
+            GresPer::Job => 1,
+        };
+        *gres.entry(&ask.name).or_default() += ask.count * times;
+    }
+    Tres {
+        cpus,
+        memory_mib,
+        nodes: Some(nodes),
+        billing: true,
+        gres: gres
+            .into_iter()
+            .map(|(name, count)| (name.into(), count))
+            .collect(),
+    }
+}
+
+fn asked_cpus(job: &Job) -> u64 {
+    let cpus_per_task = job.submission.cpus_per_task.unwrap_or(1);
+    u64::from(job.tasks()) * u64::from(cpus_per_task)
+}
+
+/// All the memory of a node of its partition: what a job gets that asks for none.
+fn whole_node_memory(ctld: &Slurmctld, job: &Job) -> u64 {
+    let config = ctld.config();
+    let partition = config.partition(&job.partition);
+    let first = partition.and_then(|partition| partition.nodes.first());
+    let node = first.and_then(|place| config.nodes().get(*place));
+    node.map_or(0, |node| node.memory_mib)
+}

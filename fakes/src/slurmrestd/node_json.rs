@@ -1,0 +1,130 @@
+//! One node as slurmrestd prints it, every field of the recording.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{Node, Time};
+use serde_json::{Value, json};
+
+use super::{call::Call, number::number, reply::merged, tres::Tres};
+
+/// The node.
+pub(super) fn node_json(call: &Call<'_>, node: &Node) -> Value {
+    merged([hardware(call, node), held(node), service(call, node)])
+}
+
+/// What it is made of. What the model doesn't know has the recording's value.
+fn hardware(call: &Call<'_>, node: &Node) -> Value {
+    let spec = &node.spec;
+    let [major, minor, micro] = call.release_parts();
+    json!({
+        "name": spec.name,
+        "address": spec.address,
+        "hostname": spec.hostname,
+        "port": spec.port,
+        "version": format!("{major}.{minor}.{micro}"),
+        "architecture": "x86_64",
+        "operating_system": "Linux",
+        "boards": spec.boards,
+        "sockets": spec.sockets,
+        "cores": spec.cores_per_socket,
+        "threads": spec.threads_per_core,
+        "cpus": spec.cpus,
+        "effective_cpus": spec.cpus,
+        "specialized_cores": 0,
+        "specialized_cpus": "",
+        "specialized_memory": 0,
+        "cpu_binding": 0,
+        "real_memory": spec.memory_mib,
+        "temporary_disk": 0,
+        "weight": spec.weight,
+        "features": spec.features,
+        "active_features": spec.features,
+        "gres": node.gres(),
+        "gres_drained": "N/A",
+        "gpu_spec": "",
+        "res_cores_per_gpu": 0,
+        "tres": configured(node).text(),
+        "burstbuffer_network_address": "",
+        "instance_id": "",
+        "instance_type": "",
+        "cluster_name": "",
+        "mcs_label": "",
+        "owner": "",
+    })
+}
+
+/// What is held of it.
+fn held(node: &Node) -> Value {
+    let (spec, usage) = (&node.spec, &node.usage);
+    json!({
+        "alloc_cpus": usage.cpus,
+        "alloc_idle_cpus": spec.cpus.saturating_sub(usage.cpus),
+        "alloc_memory": usage.memory_mib,
+        "gres_used": node.gres_used(),
+        "tres_used": used(node).text(),
+        "tres_weighted": f64::from(usage.cpus),
+        "cpu_load": usage.cpus * 100,
+        "free_mem": number(spec.memory_mib.saturating_sub(usage.memory_mib)),
+        "energy": {
+            "average_watts": 0,
+            "base_consumed_energy": 0,
+            "consumed_energy": 0,
+            "current_watts": number(0),
+            "previous_consumed_energy": 0,
+            "last_collected": 0,
+        },
+        "external_sensors": {},
+        "power": {},
+    })
+}
+
+/// How it serves.
+fn service(call: &Call<'_>, node: &Node) -> Value {
+    let began = call.unix(Time::ZERO);
+    let reason = node.reason.as_ref();
+    json!({
+        "state": node.state_flags(),
+        "next_state_after_reboot": ["INVALID"],
+        "reason": reason.map_or("", |reason| reason.text.as_str()),
+        "reason_set_by_user": reason.map_or("", |reason| reason.by.as_str()),
+        "reason_changed_at": number(reason.map_or(0, |reason| call.unix(reason.at))),
+        "comment": node.comment,
+        "extra": "",
+        "partitions": *node.partitions,
+        "reservation": "",
+        "resume_after": number(0),
+        "boot_time": number(began),
+        "slurmd_start_time": number(began),
+        "last_busy": number(began),
+    })
+}
+
+fn configured(node: &Node) -> Tres {
+    let mut gres: BTreeMap<&str, u64> = BTreeMap::new();
+    for each in &node.spec.gres {
+        *gres.entry(&each.name).or_default() += each.count as u64;
+    }
+    Tres {
+        cpus: node.spec.cpus.into(),
+        memory_mib: node.spec.memory_mib,
+        nodes: None,
+        billing: true,
+        gres: gres
+            .into_iter()
+            .map(|(name, count)| (name.into(), count))
+            .collect(),
+    }
+}
+
+fn used(node: &Node) -> Tres {
+    let gres = node.usage.gres.iter();
+    Tres {
+        cpus: node.usage.cpus.into(),
+        memory_mib: node.usage.memory_mib,
+        nodes: None,
+        billing: false,
+        gres: gres
+            .map(|(name, devices)| (name.clone(), devices.len() as u64))
+            .collect(),
+    }
+}
