@@ -228,6 +228,7 @@ partition: slurm-bridge
             "placeholder: external".to_owned(),
             "exclusive: yes".to_owned(),
             "pollSeconds:\n  waiting: 1\n  nodes: 0".to_owned(),
+            "partition: a\ndefaultMemory: 100Megs".to_owned(),
             "clusterId: \"\"".to_owned(),
             "partition: \"\"".to_owned(),
             "slurmRestApi: slurm:6820".to_owned(),
@@ -248,6 +249,7 @@ partition: slurm-bridge
         1:14: placeholder `external` is not modelled yet (use `auto` or `script`)
         1:12: expected `true` or `false`, found `yes` (no hint)
         3:10: pollSeconds.nodes is 0 (use a whole number of seconds, at least 1)
+        2:16: defaultMemory `100Megs` is not a quantity (write a Kubernetes quantity such as `100Mi`)
         1:12: clusterId is empty (give it a name, or leave the key out)
         1:12: partition is empty (give it a name, or leave the key out)
         1:15: `slurm:6820` is not an address of slurmrestd (write it as `http://host:6820` or `https://host:6820`)

@@ -12,7 +12,6 @@
 
 mod admission;
 mod base64;
-mod conditions;
 mod decode;
 mod delete;
 mod garbage;
@@ -89,12 +88,23 @@ impl KubeApi {
             audit: Audit::new(),
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
-            let request = Request::new("system:apiserver", Method::Post, "/api/v1/namespaces")
-                .with_body(json!({"metadata": {"name": name}}));
-            api.handle(Time::ZERO, &request, &mut NoWebhooks);
+            api.install("/api/v1/namespaces", json!({"metadata": {"name": name}}));
+        }
+        let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+        for (name, value) in [
+            ("system-cluster-critical", 2_000_000_000),
+            ("system-node-critical", 2_000_001_000),
+        ] {
+            api.install(classes, json!({"metadata": {"name": name}, "value": value}));
         }
         api.audit.clear();
         api
+    }
+
+    /// Makes an object that every cluster starts with.
+    fn install(&mut self, path: &str, object: Value) {
+        let request = Request::new("system:apiserver", Method::Post, path).with_body(object);
+        self.handle(Time::ZERO, &request, &mut NoWebhooks);
     }
 
     /// Answers a request: everything except watch, which is opened with [`KubeApi::watch`].

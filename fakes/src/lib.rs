@@ -3,6 +3,7 @@
 mod cluster;
 mod http;
 mod kube;
+
 pub mod slurmrestd;
 
 pub use cluster::{Behaviour, Cluster, Mpi, PodMatch, Runtime, Spread};

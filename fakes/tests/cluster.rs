@@ -5,5 +5,11 @@
 mod stage;
 
 mod cluster {
+    mod gang;
+    mod jobs;
+    mod load;
     mod pods;
+    mod properties;
+    mod scheduling;
+    mod sets;
 }

@@ -24,6 +24,7 @@ pub use glob::{Glob, PodGlob};
 pub use jobs::JobsExpect;
 pub use nodes::NodesExpect;
 pub use over_time::{MetricExpect, OrderItem, StoryExpect, TogetherExpect};
+pub(crate) use pods::PHASES;
 pub use pods::PodsExpect;
 
 use crate::{frame::Frame, record::Record};
@@ -130,3 +131,6 @@ impl Check {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

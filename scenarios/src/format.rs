@@ -8,20 +8,29 @@
 //!
 //! Nothing here touches the disk: included files come from the caller's [`Files`].
 
+mod behaviours;
+mod build;
 mod duration;
 mod error;
+mod expectations;
 mod file;
-mod kinds;
+pub(crate) mod kinds;
 mod known;
+mod kube_side;
+mod manifests;
+mod slurm_side;
 mod source;
 mod steps;
 mod suggest;
 mod text_or;
+mod timeline;
 
 use serde_json::Value;
 
 pub use duration::Lasting;
 pub use error::ScenarioError;
+
+use crate::scenario::Scenario;
 
 /// Where included files come from.
 pub trait Files {
@@ -37,6 +46,11 @@ impl Files for NoFiles {
     fn read(&self, _: &str) -> Result<String, String> {
         Err("this scenario can't include files".into())
     }
+}
+
+/// Reads and checks a scenario. `name` is its path, as errors shall show it.
+pub fn parse(name: &str, text: &str, files: &dyn Files) -> Result<Scenario, ScenarioError> {
+    build::parse(name, text, files)
 }
 
 /// The JSON Schema of scenario files.

@@ -14,6 +14,7 @@ mod webhooks;
 use serde_json::{Value, json};
 
 use crate::config::Config;
+pub(crate) use validate::WORKER_REFUSED;
 pub use webhooks::configurations;
 
 /// Where the API server sends pods to be changed.

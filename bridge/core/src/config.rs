@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_sim::{Quantity, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +162,10 @@ impl Config {
         if self.placeholder == Placeholder::External {
             return Err(ConfigError::ExternalPlaceholder);
         }
+        if Quantity::parse(&self.default_memory).is_err() {
+            let text = self.default_memory.clone();
+            return Err(ConfigError::DefaultMemory { text });
+        }
         for (key, name) in [
             ("schedulerName", &self.scheduler_name),
             ("clusterId", &self.cluster_id),
@@ -170,6 +175,13 @@ impl Config {
             }
         }
         self.poll_seconds.check()
+    }
+
+    /// The default memory in MiB, at least 1: to Slurm, none means all.
+    pub(crate) fn default_memory_mib(&self) -> u64 {
+        Quantity::parse(&self.default_memory)
+            .map_or(1, Quantity::ceil_mib)
+            .max(1)
     }
 
     /// The namespace selector, unless it is unset or chooses nothing in particular.
@@ -212,4 +224,9 @@ impl PollSeconds {
         .find(|(_, secs)| *secs == 0)
         .map_or(Ok(()), |(key, _)| Err(ConfigError::ZeroPoll { key }))
     }
+}
+
+/// So many seconds, as a span.
+pub(crate) fn secs(secs: u32) -> Span {
+    Span::secs(u64::from(secs))
 }

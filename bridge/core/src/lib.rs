@@ -9,13 +9,34 @@
 //! and Slurm say.
 
 pub mod admission;
+mod annotations;
+mod backoff;
 mod bridge;
+mod candidates;
 pub mod config;
+mod context;
+mod desk;
 pub mod effect;
+mod ending;
+mod explain;
 mod facts;
+mod informer;
 pub mod input;
+mod jobs;
+mod mapping;
+mod mark;
 pub mod names;
+mod nodes;
+mod outbox;
+mod owners;
+mod poller;
+mod ranks;
+mod requests;
 pub mod slurm;
+mod store;
+mod translate;
+mod view;
+mod workload;
 
 pub use bridge::Bridge;
 pub use config::{Config, ConfigError, LabelExpression, LabelSelector, Placeholder, PollSeconds};

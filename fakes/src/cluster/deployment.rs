@@ -8,14 +8,14 @@
 mod rolling;
 mod status;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use drawbridge_sim::fnv1a;
 use serde_json::{Value, json};
 
 use self::rolling::{Counts, Limits};
 use super::{
-    object::{Key, Moment, count, deleting, owned_by, text},
+    object::{Key, Moment, count, deleting, owned_by, pairs, text},
     plan::{Plan, Subject, patch},
     replica_set::replicas,
 };
@@ -219,7 +219,11 @@ fn clean_up(plan: &mut Plan, it: &Value, old: &[&Arc<Value>]) {
 pub(crate) fn template_hash(it: &Value) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let collisions = count(&it["status"]["collisionCount"]);
-    let seen = format!("{}{collisions}", it["spec"]["template"]);
+    let template = &it["spec"]["template"];
+    // No labels and an empty map of labels are the same template.
+    let given = |part: &str| pairs(&template["metadata"][part]).collect::<BTreeMap<_, _>>();
+    let (labels, annotations) = (given("labels"), given("annotations"));
+    let seen = format!("{labels:?}{annotations:?}{}{collisions}", template["spec"]);
     let hash = fnv1a(seen.as_bytes());
     let folded = u32::try_from((hash >> 32) ^ (hash & 0xffff_ffff)).unwrap_or_default();
     let digits = folded.to_string();

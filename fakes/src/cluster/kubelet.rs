@@ -307,7 +307,7 @@ fn tell(plan: &mut Plan, pod: &Pod, run: &Run, to: &Life) {
                     .on(node),
             );
         }
-        (_, Life::Stopping { .. }) => {
+        (from, Life::Stopping { .. }) if !matches!(from, Life::Stopping { .. }) => {
             plan.tell(
                 about
                     .notes(COMPONENT, "Killing", format!("Stopping container {first}"))
@@ -332,6 +332,7 @@ fn tell(plan: &mut Plan, pod: &Pod, run: &Run, to: &Life) {
             | Life::Barrier
             | Life::Running { .. }
             | Life::BackOff { .. }
+            | Life::Stopping { .. }
             | Life::Ended { .. },
         ) => {}
     }

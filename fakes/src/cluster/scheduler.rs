@@ -31,7 +31,9 @@ use crate::{Method, Request};
 
 /// Who the scheduler is to the API server.
 pub(crate) const USER: &str = "system:kube-scheduler";
-/// The reason that a waiting pod shows is brought up to date at most this often.
+/// Up to so many pods with equal demands say at once when the reason for waiting is another.
+const FEW: usize = 100;
+/// More of them say so at most this often, or a long queue would write more than it waits.
 pub(crate) const REFRESH: Span = Span::mins(1);
 
 /// What the scheduler decided about a demand.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Call, kinds::Kind, object, status::Refusal};
+use super::{Call, kinds::Kind, object, status::Refusal, strategy};
 
 /// The body as an object of the target's kind, in the stored version, in the target's namespace.
 pub(crate) fn object(call: &Call<'_>, body: Value) -> Result<Value, Refusal> {
@@ -113,6 +113,8 @@ fn pod_shape(kind: &Kind, object: &Value) -> Result<(), String> {
                 "v1.PodSpec",
                 Value::is_object,
             )?;
+            let labels = ["spec", "template", "metadata", "labels"];
+            expect(object, &labels, "map[string]string", is_string_map)?;
             object::at(object, &["spec", "template", "spec"])
         }
         _ => None,
@@ -146,7 +148,7 @@ fn pod_shape(kind: &Kind, object: &Value) -> Result<(), String> {
             )?;
         }
     }
-    Ok(())
+    strategy::undecodable(spec)
 }
 
 fn expect(

@@ -175,11 +175,12 @@ impl KubeApi {
         let marked = mark(self.epoch, call.now, kind, object, options);
         let held = object::finalizers(&marked).next().is_some() || grace_of(&marked) > 0;
         if !held {
-            return Ok(Deletion::Gone(self.discard(
-                kind,
-                &Arc::new(marked),
-                &call.user,
-            )));
+            // Only a pod's last state says that it was deleted: the others had no time to know.
+            let last = match kind.key {
+                "pods" => Arc::new(marked),
+                _ => object.clone(),
+            };
+            return Ok(Deletion::Gone(self.discard(kind, &last, &call.user)));
         }
         if marked == **object {
             return Ok(Deletion::Waiting(object.clone()));

@@ -1,6 +1,6 @@
 //! Refusals, in the words and shape of a real API server: a `Status` with reason, details, causes.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::Response;
 pub(crate) struct Refusal {
     pub(crate) code: u16,
     /// Empty where the real server gives none.
-    pub(crate) reason: &'static str,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) details: Option<Value>,
 }
@@ -25,7 +25,7 @@ impl Refusal {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: Cow::Borrowed(reason),
             message: message.into(),
             details: None,
         }
@@ -150,9 +150,14 @@ impl Refusal {
         ))
     }
 
-    /// 403: admission said no.
-    pub(crate) fn denied(code: u16, reason: &'static str, message: String) -> Self {
-        Self::new(code, reason, message)
+    /// Admission said no, in the webhook's own words.
+    pub(crate) fn denied(code: u16, reason: String, message: String) -> Self {
+        Self {
+            code,
+            reason: Cow::Owned(reason),
+            message,
+            details: None,
+        }
     }
 
     /// 403: not allowed for this object.
@@ -247,7 +252,7 @@ impl Refusal {
             "code": self.code,
         });
         if !self.reason.is_empty() {
-            body["reason"] = self.reason.into();
+            body["reason"] = self.reason.into_owned().into();
         }
         if let Some(about) = self.details {
             body["details"] = about;

@@ -4,10 +4,14 @@
 //! that they rely on are checked when the body is decoded.
 
 mod pod;
+mod pod_spec;
+mod resources;
 mod small;
 mod workload;
 
 use serde_json::Value;
+
+pub(crate) use self::resources::undecodable;
 
 use super::validate::{FieldError, NameRule};
 
@@ -92,12 +96,14 @@ impl Strategy {
     };
     pub(crate) const DEPLOYMENT: Self = Self {
         defaults: workload::deployment_defaults,
+        prepare: workload::set_prepare,
         validate: workload::set_validate,
         validate_update: workload::set_update,
         ..Self::PLAIN
     };
     pub(crate) const REPLICA_SET: Self = Self {
         defaults: workload::replica_set_defaults,
+        prepare: workload::set_prepare,
         validate: workload::set_validate,
         validate_update: workload::set_update,
         ..Self::PLAIN

@@ -61,6 +61,7 @@ impl KubeApi {
             ));
         }
         (kind.strategy.defaults)(&mut object);
+        self.resolve_priority(call, &mut object)?;
         let mut object = self.mutate(call, hooks, Operation::Create, object, None)?;
         (kind.strategy.defaults)(&mut object);
         self.fill(call, &mut object);
@@ -176,9 +177,11 @@ impl KubeApi {
         check_version(kind, old, &new)?;
         let mut new = merge_parts(kind, old, new, part);
         (kind.strategy.defaults)(&mut new);
-        let mutated = self.mutate(call, hooks, Operation::Update, new, Some(old))?;
-        let mut new = merge_parts(kind, old, mutated, part);
-        (kind.strategy.defaults)(&mut new);
+        if !self.hooks.is_empty() {
+            let mutated = self.mutate(call, hooks, Operation::Update, new, Some(old))?;
+            new = merge_parts(kind, old, mutated, part);
+            (kind.strategy.defaults)(&mut new);
+        }
         count_generation(kind, old, &mut new);
         if new == **old {
             return Ok(old.clone());
@@ -309,18 +312,17 @@ fn with_field(mut object: Value, from: &Value, key: &str) -> Value {
 
 /// The generation counts changes of everything but metadata and status.
 fn count_generation(kind: &Kind, old: &Value, new: &mut Value) {
-    let desired = |object: &Value| -> Vec<(String, Value)> {
-        let fields = object.as_object().into_iter().flatten();
-        let wanted = fields.filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()));
-        wanted
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
-    };
-    if !kind.generation || desired(old) == desired(new) {
+    if !kind.generation || desired(old).eq(desired(new)) {
         return;
     }
     let generation = old["metadata"]["generation"].as_u64().unwrap_or(0) + 1;
     object::metadata_mut(new).insert("generation".into(), generation.into());
+}
+
+/// What the generation counts: the fields beside metadata and status.
+fn desired(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(key, _)| !["metadata", "status"].contains(&key.as_str()))
 }
 
 /// An object on its way out takes no more finalizers.

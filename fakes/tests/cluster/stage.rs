@@ -180,7 +180,10 @@ fn describe(kind: &str, object: &Value) -> String {
             number(&status["readyReplicas"]),
             conditions(status, &["Available"]),
         ),
-        "node" => conditions(status, &["Ready"]),
+        "node" => match conditions(status, &["Ready"]).as_str() {
+            "" => "not ready".into(),
+            _ => "ready".into(),
+        },
         other => panic!("{other}"),
     };
     let going = object["metadata"]["deletionTimestamp"].is_string();

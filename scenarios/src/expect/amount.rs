@@ -33,6 +33,12 @@ impl Amount {
         self.least <= n && n <= self.most
     }
 
+    /// As [`Display`](fmt::Display), but `3` for `exactly 3`: for the middle of a sentence.
+    pub(crate) fn short(self) -> String {
+        let text = self.to_string();
+        text.strip_prefix("exactly ").unwrap_or(&text).into()
+    }
+
     /// Whether one and only one is right: sentences are about one thing then.
     pub(crate) fn is_one(self) -> bool {
         self == Self::exactly(1)
@@ -84,7 +90,9 @@ impl<'de> Visitor<'de> for AmountVisitor {
             bounds.at_most.unwrap_or(u64::MAX),
         );
         if least > most {
-            let text = format!("no number is at least {least} and at most {most}");
+            let text = format!(
+                "no number is at least {least} and at most {most}\nthe smaller one is `atLeast`"
+            );
             return Err(serde::de::Error::custom(text));
         }
         Ok(Amount { least, most })
@@ -104,8 +112,16 @@ impl JsonSchema for Amount {
                 {
                     "type": "object",
                     "properties": {
-                        "atLeast": {"type": "integer", "minimum": 0},
-                        "atMost": {"type": "integer", "minimum": 0},
+                        "atLeast": {
+                            "type": "integer",
+                            "minimum": 0,
+                            "description": "Not less than this.",
+                        },
+                        "atMost": {
+                            "type": "integer",
+                            "minimum": 0,
+                            "description": "Not more than this.",
+                        },
                     },
                     "additionalProperties": false,
                 },

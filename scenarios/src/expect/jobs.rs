@@ -37,7 +37,7 @@ pub struct JobsExpect {
 impl JobsExpect {
     pub(crate) fn sentence(&self) -> String {
         let subject = rows::subject(&self.noun(), &self.which(), self.count);
-        rows::sentence(subject, &self.predicates())
+        rows::sentence(&subject, &self.predicates())
     }
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
@@ -91,13 +91,13 @@ impl JobsExpect {
         } = self;
         [
             state.clone(),
-            reason.as_ref().map(|it| format!("for the reason {it}")),
+            reason.as_ref().map(|it| format!("with the reason {it}")),
             partition.as_ref().map(|it| format!("in partition {it}")),
             nodes.as_ref().map(|it| match it.as_str() {
                 "" => "without nodes".into(),
                 nodes => format!("on {nodes}"),
             }),
-            cpus.map(|it| format!("with {it} CPUs")),
+            cpus.map(|it| format!("with {} CPUs", it.short())),
             exit_code.as_ref().map(|it| format!("with exit code {it}")),
         ]
         .into_iter()

@@ -36,7 +36,7 @@ impl NodesExpect {
     pub(crate) fn sentence(&self) -> String {
         let name = self.name.as_ref().map_or("", Glob::as_str);
         let subject = rows::subject("node", name, self.count);
-        rows::sentence(subject, &self.predicates())
+        rows::sentence(&subject, &self.predicates())
     }
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
@@ -72,16 +72,16 @@ impl NodesExpect {
         [
             state.clone(),
             cordoned.map(|it| if it { "cordoned" } else { "not cordoned" }.into()),
-            cpus_alloc.map(|it| format!("with {it} CPUs held")),
-            memory_alloc_mb.map(|it| format!("with {it} MiB held")),
+            cpus_alloc.map(|it| format!("with {} CPUs held", it.short())),
+            memory_alloc_mb.map(|it| format!("with {} MiB held", it.short())),
             gres_alloc.as_ref().map(|it| match it.as_str() {
                 "" => "with no generic resource held".into(),
                 gres => format!("with {gres} held"),
             }),
-            pods.map(|it| format!("with {it} pods")),
+            pods.map(|it| format!("with {} pods", it.short())),
             reason.as_ref().map(|it| match it.as_str() {
                 "" => "without a reason".into(),
-                words => format!("for the reason \"{words}\""),
+                words => format!("with the reason \"{words}\""),
             }),
         ]
         .into_iter()
@@ -123,11 +123,10 @@ impl NodesExpect {
             });
         }
         if off(self.pods, node.pods.len() as u64) {
-            wrong.push(format!(
-                "has {} pods ({})",
-                node.pods.len(),
-                node.pods.join(", ")
-            ));
+            wrong.push(match node.pods.len() {
+                0 => "has no pods".into(),
+                n => format!("has {n} pods ({})", node.pods.join(", ")),
+            });
         }
         if let Some(words) = &self.reason
             && (!reason.contains(words) || words.is_empty() != reason.is_empty())

@@ -205,6 +205,7 @@ pub struct StoryExpect {
 impl StoryExpect {
     pub(crate) fn sentence(&self) -> String {
         let often = match self.count {
+            Some(amount) if amount.is_one() => "exactly once".into(),
             Some(amount) => format!("{amount} times"),
             None => "at least once".into(),
         };
@@ -220,7 +221,11 @@ impl StoryExpect {
         match self.count {
             Some(amount) if amount.contains(seen as u64) => Ok(()),
             None if seen > 0 => Ok(()),
-            Some(_) | None => Err(format!("it has it {seen} times")),
+            Some(_) | None => Err(match seen {
+                0 => "it doesn't have it".into(),
+                1 => "it has it once".into(),
+                n => format!("it has it {n} times"),
+            }),
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) const PHASES: [&str; 5] = ["Pending", "Running", "Succeeded", "Failed
 impl PodsExpect {
     pub(crate) fn sentence(&self) -> String {
         let subject = rows::subject("pod", &self.which(), self.count);
-        rows::sentence(subject, &self.predicates())
+        rows::sentence(&subject, &self.predicates())
     }
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
@@ -61,11 +61,15 @@ impl PodsExpect {
     }
 
     fn which(&self) -> String {
-        let namespace = self.namespace.as_ref().map_or("*", Glob::as_str);
-        let name = self.name.as_ref().map_or("*", Glob::as_str);
+        let name = self.name.as_ref().map(Glob::as_str);
+        let pods = match (&self.namespace, name) {
+            (Some(namespace), name) => format!("{namespace}/{}", name.unwrap_or("*")),
+            (None, Some(name)) => name.into(),
+            (None, None) => String::new(),
+        };
         match &self.owner {
-            Some(owner) => format!("{namespace}/{name} of {owner}"),
-            None => format!("{namespace}/{name}"),
+            Some(owner) => format!("{pods} of {owner}").trim_start().into(),
+            None => pods,
         }
     }
 
@@ -100,7 +104,7 @@ impl PodsExpect {
             slurm_node.as_ref().map(|it| format!("on Slurm's {it}")),
             bound.map(|it| if it { "bound" } else { "not bound" }.into()),
             job.map(|it| if it { "with a job" } else { "without a job" }.into()),
-            reason.as_ref().map(|it| format!("for the reason {it}")),
+            reason.as_ref().map(|it| format!("with the reason {it}")),
             message
                 .as_ref()
                 .map(|it| format!("with the words \"{it}\"")),

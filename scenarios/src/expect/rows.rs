@@ -60,7 +60,7 @@ pub(crate) fn shorten(items: &[String]) -> String {
 /// The beginning of a sentence: `pod a/b is`, `exactly 3 pods a/* are`, `every pod a/* is`.
 pub(crate) fn subject(noun: &str, which: &str, count: Option<Amount>) -> String {
     match count {
-        None if which.contains('*') || which.is_empty() => {
+        None if which.contains('*') || which.is_empty() || which.starts_with("of ") => {
             format!("every {} is", join(noun, which))
         }
         None => format!("{} is", join(noun, which)),
@@ -70,11 +70,13 @@ pub(crate) fn subject(noun: &str, which: &str, count: Option<Amount>) -> String 
 }
 
 /// A whole sentence from its subject and what is said of it.
-pub(crate) fn sentence(subject: String, predicates: &[String]) -> String {
-    if predicates.is_empty() {
-        format!("{subject} there")
-    } else {
-        format!("{subject} {}", predicates.join(", "))
+pub(crate) fn sentence(subject: &str, predicates: &[String]) -> String {
+    match predicates.first() {
+        None => format!("{subject} there"),
+        Some(first) if first.starts_with("with") => {
+            format!("{subject} there, {}", predicates.join(", "))
+        }
+        Some(_) => format!("{subject} {}", predicates.join(", ")),
     }
 }
 

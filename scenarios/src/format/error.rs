@@ -101,8 +101,24 @@ mod tests {
 
     #[test]
     fn an_error_looks_as_compilers_print_it() {
-        insta::assert_snapshot!(error(2, 1).render(), @"");
-        insta::assert_snapshot!(error(2, 12).render(), @"");
+        insta::assert_snapshot!(error(2, 1).render(), @"
+        error: unknown key `stesp`
+         --> a.yaml:2:1
+          |
+        2 | stesp: [ä, öl]
+          | ^^^^^
+          |
+          = help: did you mean `steps`?
+        ");
+        insta::assert_snapshot!(error(2, 12).render(), @"
+        error: unknown key `stesp`
+         --> a.yaml:2:12
+          |
+        2 | stesp: [ä, öl]
+          |            ^^
+          |
+          = help: did you mean `steps`?
+        ");
         assert_eq!(error(2, 1).to_string(), "a.yaml:2:1: unknown key `stesp`");
     }
 

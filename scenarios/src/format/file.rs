@@ -19,38 +19,39 @@ use crate::format::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "Drawbridge scenario")]
-pub struct File {
+pub(crate) struct File {
     /// One sentence that says what the scenario shows. Always the first key.
-    pub why: String,
+    pub(crate) why: String,
     /// Version of this format.
     #[serde(default = "version_one")]
     #[schemars(range(min = 1, max = 1))]
-    pub version: u32,
+    #[expect(dead_code, reason = "looked at before the rest is read")]
+    pub(crate) version: u32,
     /// The moment that time zero is: `2026-01-01T00:00:00Z`.
-    pub epoch: Option<String>,
+    pub(crate) epoch: Option<String>,
     /// Where randomness comes from, unless the command line gives another seed.
     #[serde(default)]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// When to stop at the latest. A run ends earlier once nothing is left to happen.
     #[serde(default = "one_day")]
-    pub until: Lasting,
+    pub(crate) until: Lasting,
     /// The Slurm cluster.
-    pub slurm: SlurmSide,
+    pub(crate) slurm: SlurmSide,
     /// The Kubernetes cluster.
     #[serde(default)]
-    pub kubernetes: KubernetesSide,
+    pub(crate) kubernetes: KubernetesSide,
     /// The bridge's configuration, with the keys of its `config.yaml`; `none` plays without a
     /// bridge.
-    pub bridge: Option<TextOr<drawbridge_core::Config>>,
+    pub(crate) bridge: Option<TextOr<drawbridge_core::Config>>,
     /// How pods behave. The first entry that fits a pod counts.
     #[serde(default)]
-    pub behaviour: Vec<BehaviourEntry>,
+    pub(crate) behaviour: Vec<BehaviourEntry>,
     /// What happens, and when.
     #[serde(default)]
-    pub steps: Vec<StepEntry>,
+    pub(crate) steps: Vec<StepEntry>,
     /// What must come of it.
     #[serde(default)]
-    pub expect: Vec<ExpectEntry>,
+    pub(crate) expect: Vec<ExpectEntry>,
 }
 
 fn version_one() -> u32 {
@@ -64,19 +65,19 @@ fn one_day() -> Lasting {
 /// The Slurm cluster, as its own files describe it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SlurmSide {
+pub(crate) struct SlurmSide {
     /// The Slurm release: `24.11` or `26.05`.
     #[serde(default = "default_release")]
     #[schemars(extend("enum" = ["24.11", "26.05"]))]
-    pub release: String,
+    pub(crate) release: String,
     /// The text of slurm.conf.
-    pub conf: Option<String>,
+    pub(crate) conf: Option<String>,
     /// A slurm.conf to read instead, relative to the scenario.
-    pub conf_file: Option<String>,
+    pub(crate) conf_file: Option<String>,
     /// The text of gres.conf.
-    pub gres: Option<String>,
+    pub(crate) gres: Option<String>,
     /// A gres.conf to read instead, relative to the scenario.
-    pub gres_file: Option<String>,
+    pub(crate) gres_file: Option<String>,
 }
 
 fn default_release() -> String {
@@ -86,53 +87,63 @@ fn default_release() -> String {
 /// The Kubernetes cluster before anything happens.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct KubernetesSide {
+pub(crate) struct KubernetesSide {
     /// Its nodes. Without this key: Slurm's nodes, with the same names and sizes.
-    pub nodes: Option<Vec<NodeEntry>>,
+    pub(crate) nodes: Option<Vec<NodeEntry>>,
     /// Namespaces beside the usual ones and those that the bridge manages.
     #[serde(default)]
-    pub namespaces: Vec<TextOr<NamespaceEntry>>,
+    pub(crate) namespaces: Vec<TextOr<NamespaceEntry>>,
     /// Objects that exist at the start.
     #[serde(default)]
-    pub objects: Manifests,
+    pub(crate) objects: Manifests,
 }
 
 /// One Kubernetes node, or several of a kind.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NodeEntry {
+pub(crate) struct NodeEntry {
     /// Its name, or a hostlist for several: `worker-[0-2]`.
-    pub name: String,
+    pub(crate) name: String,
     /// What Slurm calls it, or a hostlist of the same length: becomes the label
     /// `slinky.slurm.net/slurm-nodename`. Without it there is no such label.
-    pub slurm_name: Option<String>,
+    pub(crate) slurm_name: Option<String>,
     /// Labels.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// Taints.
     #[serde(default)]
-    pub taints: Vec<Taint>,
+    pub(crate) taints: Vec<Taint>,
     /// What it has: `{cpu: 8, memory: 16Gi, nvidia.com/gpu: 1}`. Without it: what the Slurm node
     /// has that `slurmName`, or else its own name, names.
-    pub capacity: Option<BTreeMap<String, String>>,
+    #[schemars(with = "Option<BTreeMap<String, QuantityText>>")]
+    pub(crate) capacity: Option<BTreeMap<String, String>>,
+}
+
+/// A Kubernetes quantity: `4`, `500m`, `8Gi`. YAML takes some of them for numbers.
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+struct QuantityText(#[schemars(schema_with = "text_or_number")] ());
+
+fn text_or_number(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["string", "number"]})
 }
 
 /// A taint of a Kubernetes node.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Taint {
+pub(crate) struct Taint {
     /// Its key.
-    pub key: String,
+    pub(crate) key: String,
     /// Its value.
     #[serde(default)]
-    pub value: String,
+    pub(crate) value: String,
     /// What it does.
-    pub effect: TaintEffect,
+    pub(crate) effect: TaintEffect,
 }
 
 /// What a taint does to pods that don't tolerate it.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub enum TaintEffect {
+pub(crate) enum TaintEffect {
     /// Keeps new ones away.
     NoSchedule,
     /// Keeps new ones away where possible.
@@ -144,60 +155,60 @@ pub enum TaintEffect {
 /// A namespace with labels.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NamespaceEntry {
+pub(crate) struct NamespaceEntry {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its labels.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
 }
 
 /// How the pods that fit behave.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BehaviourEntry {
+pub(crate) struct BehaviourEntry {
     /// Which: their namespace.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// Which: their name, with `*`.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Which: labels that they have, all of these.
     #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    pub(crate) labels: BTreeMap<String, String>,
     /// From binding to running: a duration, or `{uniform: [1s, 5s]}`. 1s by default.
-    pub startup: Option<TextOr<UniformEntry>>,
+    pub(crate) startup: Option<TextOr<UniformEntry>>,
     /// How long they run: a duration, `forever` (the default), or `{uniform: [1m, 5m]}`.
-    pub runtime: Option<TextOr<UniformEntry>>,
+    pub(crate) runtime: Option<TextOr<UniformEntry>>,
     /// How they exit.
     #[serde(default)]
-    pub exit_code: i32,
+    pub(crate) exit_code: i32,
     /// How long they take to end once they're told to. 1s by default.
-    pub stop: Option<Lasting>,
+    pub(crate) stop: Option<Lasting>,
     /// They are ranks of an MPI job: none works before all of them run.
-    pub mpi: Option<MpiEntry>,
+    pub(crate) mpi: Option<MpiEntry>,
 }
 
 /// A duration drawn anew for each pod.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UniformEntry {
+pub(crate) struct UniformEntry {
     /// Any duration from the first to the second, all equally likely.
-    pub uniform: [Lasting; 2],
+    pub(crate) uniform: [Lasting; 2],
 }
 
 /// Ranks of an MPI job.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct MpiEntry {
+pub(crate) struct MpiEntry {
     /// The label whose value names the job that a pod is a rank of.
-    pub group_label: String,
+    pub(crate) group_label: String,
     /// How many ranks must run before any of them works.
-    pub ranks: u32,
+    pub(crate) ranks: u32,
 }
 
 /// Kubernetes manifests: one, a list of them, or files of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub struct Manifests(pub Value);
+pub(crate) struct Manifests(pub(crate) Value);
 
 impl JsonSchema for Manifests {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -208,9 +219,9 @@ impl JsonSchema for Manifests {
         let manifest = serde_json::json!({
             "type": "object",
             "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": {"type": "object"},
+                "apiVersion": {"type": "string", "description": "As kubectl takes it."},
+                "kind": {"type": "string", "description": "As kubectl takes it."},
+                "metadata": {"type": "object", "description": "Name, namespace, labels."},
             },
             "required": ["apiVersion", "kind", "metadata"],
         });

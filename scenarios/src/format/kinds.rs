@@ -85,6 +85,9 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
+    use drawbridge_fakes::{KubeApi, Method, NoWebhooks, Request};
+    use drawbridge_sim::{Epoch, Seed, Time};
+
     use super::*;
 
     #[test]
@@ -93,6 +96,16 @@ mod tests {
         assert_eq!(path("Pod"), "/api/v1/namespaces/a/pods");
         assert_eq!(path("Node"), "/api/v1/nodes");
         assert_eq!(path("Deployment"), "/apis/apps/v1/namespaces/a/deployments");
+    }
+
+    #[test]
+    fn the_twin_serves_every_kind() {
+        let mut api = KubeApi::new(Epoch::DEFAULT, Seed(0));
+        for kind in KINDS {
+            let list = Request::new("test", Method::Get, kind.collection("default"));
+            let response = api.handle(Time::ZERO, &list, &mut NoWebhooks);
+            assert_eq!(response.status, 200, "{kind:?}");
+        }
     }
 
     #[test]

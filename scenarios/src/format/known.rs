@@ -34,6 +34,11 @@ impl Known {
         one_of("namespace", name, &names)
     }
 
+    pub(crate) fn namespaces_like(&self, glob: &Glob) -> Result<(), Wrong> {
+        let names: Vec<String> = self.namespaces.iter().cloned().collect();
+        some_like("namespace", glob, &names)
+    }
+
     /// A pattern that fits nothing can't be what was meant.
     pub(crate) fn kube_nodes_like(&self, glob: &Glob) -> Result<(), Wrong> {
         some_like("Kubernetes node", glob, &self.kube_nodes)

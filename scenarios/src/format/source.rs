@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawbridge_bridge::yaml::{Locator, YamlError};
+use drawbridge_bridge::yaml::{Locator, YamlError, path::key as key_of};
 
 use crate::format::{Files, error::ScenarioError};
 
@@ -69,6 +69,20 @@ impl Source {
         self.place(place.unwrap_or_else(|| self.locator.nearest(path)), what)
     }
 
+    /// The time at `path` never comes.
+    pub(crate) fn after_the_end(&self, path: &str) -> ScenarioError {
+        self.at(path, "this is after the end of the run")
+            .hinted("the run stops at `until`, 1d if it isn't given: make it later")
+    }
+
+    /// Two keys of the mapping at `path` exclude each other: the place is that of the later one.
+    pub(crate) fn exclusive(&self, path: &str, mut keys: [&str; 2], what: &str) -> ScenarioError {
+        keys.sort_by_key(|key| self.locator.locate_key(&key_of(path, key)));
+        let [first, second] = keys;
+        let what = format!("{what}: `{first}` and `{second}` are both here");
+        self.at_key(&key_of(path, second), what)
+    }
+
     /// A mistake at a line and column of the text that stands at `path`.
     pub(crate) fn inside(
         &self,
@@ -77,6 +91,14 @@ impl Source {
         what: impl Into<String>,
     ) -> ScenarioError {
         self.place(self.locator.inside(path, line, column), what)
+    }
+
+    /// A mistake whose text has its hint on a second line.
+    pub(crate) fn two_lines(&self, path: &str, text: &str) -> ScenarioError {
+        match text.split_once('\n') {
+            Some((what, hint)) => self.at(path, what).hinted(hint),
+            None => self.at(path, text),
+        }
     }
 
     /// A mistake at a place in the file.

@@ -19,105 +19,105 @@ use crate::{
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 2))]
-pub struct StepEntry {
+pub(crate) struct StepEntry {
     /// When, from the beginning: `0s`, `1h30m`. Steps at one time happen in the order of the file.
-    pub at: Lasting,
+    pub(crate) at: Lasting,
     /// Don't refuse manifests whose annotations name partitions that don't exist: the mistake is
     /// what the scenario is about.
     #[serde(default)]
-    pub unchecked: bool,
+    pub(crate) unchecked: bool,
     /// Create or change objects, as `kubectl apply`.
-    pub apply: Option<Manifests>,
+    pub(crate) apply: Option<Manifests>,
     /// Delete an object, as `kubectl delete`.
-    pub delete: Option<ObjectEntry>,
+    pub(crate) delete: Option<ObjectEntry>,
     /// Set the number of replicas, as `kubectl scale`.
-    pub scale: Option<ScaleEntry>,
+    pub(crate) scale: Option<ScaleEntry>,
     /// Change an object by a merge patch, as `kubectl patch --type=merge`.
-    pub patch: Option<PatchEntry>,
+    pub(crate) patch: Option<PatchEntry>,
     /// Cordon a Kubernetes node.
-    pub cordon: Option<String>,
+    pub(crate) cordon: Option<String>,
     /// Uncordon a Kubernetes node.
-    pub uncordon: Option<String>,
+    pub(crate) uncordon: Option<String>,
     /// Submit a native Slurm job: the flags of sbatch, or a mapping with more to say.
-    pub sbatch: Option<TextOr<SbatchEntry>>,
+    pub(crate) sbatch: Option<TextOr<SbatchEntry>>,
     /// Cancel Slurm jobs by name, or one by its number.
-    pub scancel: Option<String>,
+    pub(crate) scancel: Option<String>,
     /// Change a Slurm node, as `scontrol update`.
-    pub slurm_node: Option<SlurmNodeEntry>,
+    pub(crate) slurm_node: Option<SlurmNodeEntry>,
     /// Kill a component.
-    pub crash: Option<CrashEntry>,
+    pub(crate) crash: Option<CrashEntry>,
 }
 
 /// One object in Kubernetes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ObjectEntry {
+pub(crate) struct ObjectEntry {
     /// Its kind: `Pod`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its namespace; `default` if it isn't given and the kind has namespaces.
-    pub namespace: Option<String>,
-    /// Its name.
-    pub name: String,
+    pub(crate) namespace: Option<String>,
+    /// Its name, or a hostlist for several: `rank-[0-3]`.
+    pub(crate) name: String,
 }
 
 /// A workload and its number of replicas.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ScaleEntry {
+pub(crate) struct ScaleEntry {
     /// Its kind: `Deployment`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its namespace; `default` if it isn't given.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// How many replicas it shall have.
-    pub replicas: u32,
+    pub(crate) replicas: u32,
 }
 
 /// An object and a change to it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PatchEntry {
+pub(crate) struct PatchEntry {
     /// Its kind: `Pod`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its namespace; `default` if it isn't given and the kind has namespaces.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The merge patch: keys to set; `null` takes a key away.
-    pub merge: Value,
+    pub(crate) merge: Value,
 }
 
 /// A native Slurm job.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SbatchEntry {
+pub(crate) struct SbatchEntry {
     /// The flags of sbatch: `-N2 --exclusive -t 30 -J train`.
-    pub flags: String,
+    pub(crate) flags: String,
     /// Who submits it.
-    pub user: Option<String>,
+    pub(crate) user: Option<String>,
     /// How long it runs: a duration or `forever`. Without it: what the script says.
-    pub runtime: Option<String>,
+    pub(crate) runtime: Option<String>,
     /// How it exits.
-    pub exit_code: Option<i32>,
+    pub(crate) exit_code: Option<u8>,
 }
 
 /// A change to Slurm nodes by an administrator.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SlurmNodeEntry {
+pub(crate) struct SlurmNodeEntry {
     /// Which, as a hostlist: `n[1-3]`.
-    pub name: String,
+    pub(crate) name: String,
     /// What to.
-    pub state: NodeState,
+    pub(crate) state: NodeState,
     /// Why; `drain` and `down` need a reason.
-    pub reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// States that an administrator may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum NodeState {
+pub(crate) enum NodeState {
     /// No new jobs.
     Drain,
     /// Gone, with what runs on it.
@@ -129,12 +129,12 @@ pub enum NodeState {
 /// A component that dies.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CrashEntry {
+pub(crate) struct CrashEntry {
     /// The bridge dies: `now`, or `{before: submit}`, `{after: submit}`.
-    pub bridge: CrashPointEntry,
+    pub(crate) bridge: CrashPointEntry,
     /// How long until it is started again. 10s by default.
     #[serde(default = "ten_seconds")]
-    pub down_for: Lasting,
+    pub(crate) down_for: Lasting,
 }
 
 fn ten_seconds() -> Lasting {
@@ -144,7 +144,7 @@ fn ten_seconds() -> Lasting {
 /// Where in its work the bridge dies.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum CrashPointEntry {
+pub(crate) enum CrashPointEntry {
     /// At once.
     Now,
     /// When it next wants this done: it isn't sent any more.
@@ -156,7 +156,7 @@ pub enum CrashPointEntry {
 /// Requests that name a crash point.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum EffectEntry {
+pub(crate) enum EffectEntry {
     /// Submitting a Slurm job.
     Submit,
     /// Patching a pod.
@@ -170,25 +170,25 @@ pub enum EffectEntry {
 /// One expectation: a time and exactly one check.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectEntry {
+pub(crate) struct ExpectEntry {
     /// When to look: a time from the beginning, or `end` (the default).
-    pub at: Option<String>,
+    pub(crate) at: Option<String>,
     /// Pods as they are.
-    pub pods: Option<PodsExpect>,
+    pub(crate) pods: Option<PodsExpect>,
     /// Slurm jobs as they are.
-    pub jobs: Option<JobsExpect>,
+    pub(crate) jobs: Option<JobsExpect>,
     /// Nodes as they are.
-    pub nodes: Option<NodesExpect>,
+    pub(crate) nodes: Option<NodesExpect>,
     /// A counter.
-    pub metric: Option<MetricExpect>,
+    pub(crate) metric: Option<MetricExpect>,
     /// Pods that were bound at one moment.
-    pub together: Option<TogetherExpect>,
+    pub(crate) together: Option<TogetherExpect>,
     /// Pods or jobs of which all ended before the next ones began.
-    pub order: Option<Vec<OrderItem>>,
+    pub(crate) order: Option<Vec<OrderItem>>,
     /// A sentence that the story has.
-    pub story: Option<StoryExpect>,
+    pub(crate) story: Option<StoryExpect>,
     /// A sentence that the story doesn't have.
-    pub never: Option<StoryExpect>,
+    pub(crate) never: Option<StoryExpect>,
 }
 
 /// The one action of a step.

@@ -1,18 +1,26 @@
 //! Did you mean …?
 
+use std::collections::BTreeSet;
+
 /// A hint that names the closest of the right words, or all of them if none is close.
 pub(crate) fn one_of<'a>(word: &str, right: impl IntoIterator<Item = &'a str>) -> String {
-    let right: Vec<&str> = right.into_iter().collect();
-    let close = |other: &&&str| strsim::damerau_levenshtein(word, other) <= 1 + word.len() / 4;
+    let mut seen = BTreeSet::new();
+    let right: Vec<&str> = right.into_iter().filter(|it| seen.insert(*it)).collect();
     let closest = right
         .iter()
-        .filter(close)
-        .min_by_key(|other| strsim::damerau_levenshtein(word, other));
+        .map(|other| (distance(word, other), other))
+        .filter(|(distance, _)| *distance <= 1 + word.len() / 4 && distance * 2 < word.len())
+        .min();
     match closest {
-        Some(other) => format!("did you mean `{other}`?"),
+        Some((_, other)) => format!("did you mean `{other}`?"),
         None if right.is_empty() => "there are none".into(),
         None => format!("there are: {}", shorten(&right)),
     }
+}
+
+/// How many letters two words differ by, large and small letters being the same.
+fn distance(one: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(&one.to_lowercase(), &other.to_lowercase())
 }
 
 fn shorten(words: &[&str]) -> String {
@@ -30,7 +38,13 @@ mod tests {
     #[test]
     fn the_closest_word_is_suggested() {
         assert_eq!(one_of("wbe", ["gpu", "web"]), "did you mean `web`?");
-        assert_eq!(one_of("web", ["gpu", "cpu"]), "there are: gpu, cpu");
+        assert_eq!(one_of("running", ["RUNNING"]), "did you mean `RUNNING`?");
+    }
+
+    #[test]
+    fn without_a_close_word_all_are_told_once() {
+        assert_eq!(one_of("web", ["gpu", "cpu", "gpu"]), "there are: gpu, cpu");
+        assert_eq!(one_of("n3", ["n1", "n2"]), "there are: n1, n2");
         assert_eq!(one_of("web", []), "there are none");
     }
 }

@@ -13,7 +13,7 @@ use serde::{
 
 /// One word, or a mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TextOr<T> {
+pub(crate) enum TextOr<T> {
     /// One word, or a line.
     Text(String),
     /// The mapping.

@@ -71,7 +71,8 @@ fn progress(at: Moment, it: &Value, new: &Value, status: &Value) -> Value {
     let moved = ["updatedReplicas", "readyReplicas", "availableReplicas"]
         .iter()
         .any(|field| count(&it["status"][*field]) < count(&status[*field]));
-    let late = deadline(at, it, &it["status"]).is_some_and(|deadline| deadline <= at.now);
+    let late = deadline(at, it, &it["status"]).is_some_and(|deadline| deadline <= at.now)
+        || before.is_some_and(|it| it["reason"] == "ProgressDeadlineExceeded");
     let (is, reason, message) = if complete {
         (
             "True",

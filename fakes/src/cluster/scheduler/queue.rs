@@ -102,7 +102,8 @@ impl Queue {
         class.parked = true;
         let silent = std::mem::take(&mut class.silent);
         let due = class.told + super::REFRESH;
-        class.stale = class.why != why && now < due && !class.why.is_empty();
+        let many = super::FEW < class.pods.len();
+        class.stale = many && class.why != why && now < due && !class.why.is_empty();
         if class.stale || class.why == why {
             return Parked {
                 tell: keys(&silent),
@@ -175,23 +176,33 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_that_flickers_is_written_once_a_minute() {
+    fn a_reason_that_flickers_is_written_on_many_pods_once_a_minute() {
         let mut queue = Queue::default();
-        let one = pod("one", 1, 0, "1");
-        queue.join(&one);
+        let pods: Vec<Pod> = (0..200).map(|n| pod(&format!("p{n}"), n, 0, "1")).collect();
+        pods.iter().for_each(|pod| queue.join(pod));
         let start = Time::from_ms(5);
-        assert_eq!(names(&queue.park(start, &one.demand, "a").tell), "one");
-        assert_eq!(queue.park(start, &one.demand, "a"), Parked::default());
-        let two = pod("two", 2, 0, "1");
-        queue.join(&two);
-        let parked = queue.park(start, &one.demand, "b");
-        assert_eq!(names(&parked.tell), "two");
+        let demand = &pods[0].demand;
+        assert_eq!(queue.park(start, demand, "a").tell.len(), 200);
+        assert_eq!(queue.park(start, demand, "a"), Parked::default());
+        queue.join(&pod("late", 200, 0, "1"));
+        let parked = queue.park(start, demand, "b");
+        assert_eq!(names(&parked.tell), "late");
         assert_eq!(parked.again, Some(start + super::super::REFRESH));
         queue.refresh(start);
         assert_eq!(queue.next(), None);
         queue.refresh(start + super::super::REFRESH);
-        assert_eq!(queue.next(), Some(one.key.clone()));
-        let later = queue.park(start + super::super::REFRESH, &one.demand, "b");
-        assert_eq!(names(&later.tell), "one two");
+        assert_eq!(queue.next(), Some(pods[0].key.clone()));
+        let later = queue.park(start + super::super::REFRESH, demand, "b");
+        assert_eq!(later.tell.len(), 201);
+    }
+
+    #[test]
+    fn a_new_reason_is_written_on_few_pods_at_once() {
+        let mut queue = Queue::default();
+        let one = pod("one", 1, 0, "1");
+        queue.join(&one);
+        for why in ["a", "b", "a"] {
+            assert_eq!(names(&queue.park(Time::ZERO, &one.demand, why).tell), "one");
+        }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kube::{
     object::{self, at, items, text},
-    validate::{FieldError, labels},
+    validate::FieldError,
 };
 
 /// Every namespace carries its name as a label, for selectors.
@@ -151,8 +151,7 @@ pub(super) fn pod_group_validate(group: &Value) -> Vec<FieldError> {
 
 pub(super) fn node_set_validate(set: &Value) -> Vec<FieldError> {
     let replicas = at(set, &["spec", "replicas"]);
-    let mut errors = labels(at(set, &["metadata", "labels"]), "metadata.labels");
-    errors.clear();
+    let mut errors = vec![];
     if replicas.is_some_and(|count| count.as_i64().is_none_or(|count| count < 0)) {
         errors.push(FieldError::invalid(
             "spec.replicas",

@@ -1,0 +1,245 @@
+//! What users say about their job in annotations, in both spellings.
+//!
+//! `slurmjob.slinky.slurm.net/<key>` is today's spelling, `slinky.slurm.net/<key>` the one before
+//! it; on one object today's wins. Between objects the one nearer to the pod wins: the pod itself,
+//! its PodGroup, then its owners up to the topmost.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::Quantity;
+
+use crate::names::DISTRIBUTION;
+
+const PREFIXES: [&str; 2] = ["slurmjob.slinky.slurm.net/", "slinky.slurm.net/"];
+
+/// What the annotations say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Annotations {
+    pub(crate) account: Option<String>,
+    pub(crate) constraints: Option<String>,
+    pub(crate) cpus_per_task: Option<u32>,
+    pub(crate) distribution: Distribution,
+    pub(crate) exclusive: Option<bool>,
+    pub(crate) gres: Option<String>,
+    pub(crate) group_id: Option<String>,
+    pub(crate) job_name: Option<String>,
+    pub(crate) licenses: Option<String>,
+    pub(crate) max_nodes: Option<u32>,
+    pub(crate) memory_per_node_mib: Option<u64>,
+    pub(crate) min_nodes: Option<u32>,
+    pub(crate) partition: Option<String>,
+    pub(crate) priority: Option<u32>,
+    pub(crate) qos: Option<String>,
+    pub(crate) reservation: Option<String>,
+    pub(crate) time_limit_minutes: Option<u32>,
+    pub(crate) user_id: Option<String>,
+    pub(crate) wckey: Option<String>,
+}
+
+/// How ranks go to nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Distribution {
+    /// Fill one node, then the next.
+    #[default]
+    Block,
+    /// One to each node in turn.
+    Cyclic,
+}
+
+/// A value that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("annotation {key} is `{value}`, but must be {right}")]
+pub(crate) struct AnnotationError {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) right: &'static str,
+}
+
+/// Annotations of several objects, the topmost first.
+pub(crate) type Layers<'a> = [&'a BTreeMap<String, String>];
+
+impl Annotations {
+    /// Reads the annotations of all layers; a later layer wins.
+    pub(crate) fn read(layers: &Layers<'_>) -> Result<Self, AnnotationError> {
+        let read = Reader { layers };
+        Ok(Self {
+            account: read.text("account"),
+            constraints: read.text("constraints"),
+            cpus_per_task: read.parsed("cpu-per-task", "a quantity of at least 1 CPU", cpus)?,
+            distribution: read.distribution()?,
+            exclusive: read.parsed("exclusive", "`true` or `false`", truth)?,
+            gres: read.text("gres"),
+            group_id: read.text("group-id"),
+            job_name: read.text("job-name"),
+            licenses: read.text("licenses"),
+            max_nodes: read.parsed("max-nodes", "a whole number of nodes, at least 1", positive)?,
+            memory_per_node_mib: read.parsed("mem-per-node", "a quantity such as `8Gi`", mib)?,
+            min_nodes: read.parsed("min-nodes", "a whole number of nodes, at least 1", positive)?,
+            partition: read.text("partition"),
+            priority: read.parsed("priority", "a whole number", whole)?,
+            qos: read.text("qos"),
+            reservation: read.text("reservation"),
+            time_limit_minutes: read.parsed(
+                "timelimit",
+                "a whole number of minutes, at least 1",
+                positive,
+            )?,
+            user_id: read.text("user-id"),
+            wckey: read.text("wckey"),
+        })
+    }
+}
+
+struct Reader<'a> {
+    layers: &'a Layers<'a>,
+}
+
+impl Reader<'_> {
+    /// The key as written, and its value.
+    fn find(&self, key: &str) -> Option<(String, &str)> {
+        self.layers.iter().rev().find_map(|layer| {
+            PREFIXES.iter().find_map(|prefix| {
+                let full = format!("{prefix}{key}");
+                let value = layer.get(&full)?;
+                Some((full, value.as_str()))
+            })
+        })
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        let (_, value) = self.find(key)?;
+        (!value.trim().is_empty()).then(|| value.trim().to_owned())
+    }
+
+    fn parsed<T>(
+        &self,
+        key: &str,
+        right: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, AnnotationError> {
+        let Some((key, value)) = self.find(key) else {
+            return Ok(None);
+        };
+        match parse(value.trim()) {
+            Some(parsed) => Ok(Some(parsed)),
+            None => Err(AnnotationError {
+                key,
+                value: value.into(),
+                right,
+            }),
+        }
+    }
+
+    fn distribution(&self) -> Result<Distribution, AnnotationError> {
+        let value = self
+            .layers
+            .iter()
+            .rev()
+            .find_map(|layer| layer.get(DISTRIBUTION));
+        match value.map(|value| value.trim()) {
+            None | Some("block") => Ok(Distribution::Block),
+            Some("cyclic") => Ok(Distribution::Cyclic),
+            Some(other) => Err(AnnotationError {
+                key: DISTRIBUTION.into(),
+                value: other.into(),
+                right: "`block` or `cyclic`",
+            }),
+        }
+    }
+}
+
+fn whole(text: &str) -> Option<u32> {
+    // Upstream reads signed 32-bit numbers; what it takes, we take.
+    text.parse::<u32>()
+        .ok()
+        .filter(|number| *number <= i32::MAX as u32)
+}
+
+fn positive(text: &str) -> Option<u32> {
+    whole(text).filter(|number| *number > 0)
+}
+
+fn cpus(text: &str) -> Option<u32> {
+    let cpus = Quantity::parse(text).ok()?.ceil_units();
+    u32::try_from(cpus).ok().filter(|cpus| *cpus > 0)
+}
+
+fn mib(text: &str) -> Option<u64> {
+    // Zero would mean all the node's memory.
+    Some(Quantity::parse(text).ok()?.ceil_mib()).filter(|mib| *mib > 0)
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect()
+    }
+
+    #[test]
+    fn the_object_nearer_to_the_pod_wins_and_todays_spelling_wins_on_one_object() {
+        let top = layer(&[
+            ("slurmjob.slinky.slurm.net/partition", "top"),
+            ("slinky.slurm.net/qos", "q"),
+        ]);
+        let pod = layer(&[
+            ("slinky.slurm.net/partition", "old"),
+            ("slurmjob.slinky.slurm.net/partition", "new"),
+        ]);
+        let read = Annotations::read(&[&top, &pod]).unwrap();
+        assert_eq!(
+            (read.partition.as_deref(), read.qos.as_deref()),
+            (Some("new"), Some("q"))
+        );
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused_with_what_is_right() {
+        let rows = [
+            ("timelimit", "1h", "a whole number of minutes, at least 1"),
+            ("timelimit", "0", "a whole number of minutes, at least 1"),
+            ("cpu-per-task", "many", "a quantity of at least 1 CPU"),
+            ("mem-per-node", "0", "a quantity such as `8Gi`"),
+            ("max-nodes", "-1", "a whole number of nodes, at least 1"),
+            ("priority", "2147483648", "a whole number"),
+            ("exclusive", "yes", "`true` or `false`"),
+        ];
+        for (key, value, right) in rows {
+            let key = format!("slurmjob.slinky.slurm.net/{key}");
+            let error = Annotations::read(&[&layer(&[(&key, value)])]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("annotation {key} is `{value}`, but must be {right}")
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_existing_bridge_reads_them() {
+        let read = Annotations::read(&[&layer(&[
+            ("slinky.slurm.net/cpu-per-task", "1500m"),
+            ("slinky.slurm.net/mem-per-node", "1Gi"),
+            ("slinky.slurm.net/timelimit", "30"),
+            ("slinky.slurm.net/exclusive", " TRUE "),
+            ("drawbridge.dev/distribution", "cyclic"),
+        ])])
+        .unwrap();
+        assert_eq!(read.cpus_per_task, Some(2));
+        assert_eq!(read.memory_per_node_mib, Some(1024));
+        assert_eq!(read.time_limit_minutes, Some(30));
+        assert_eq!(read.exclusive, Some(true));
+        assert_eq!(read.distribution, Distribution::Cyclic);
+    }
+}

@@ -1,0 +1,252 @@
+//! What the Kubernetes API server says: lists, watches, replies.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::Bridge;
+use crate::{
+    desk::Verdict,
+    explain,
+    informer::{News, Resource},
+    input::{CallId, KubeReply, Lost, StreamId, WatchEvent},
+    names::{ObjectKey, Uid},
+    outbox::Purpose,
+    store::Put,
+    view::{NodeView, PodGroupView, PodView},
+};
+
+impl Bridge {
+    pub(super) fn kube_replied(&mut self, call: CallId, outcome: Result<KubeReply, Lost>) {
+        let Some(purpose) = self.out.answered(call) else {
+            return;
+        };
+        match purpose {
+            Purpose::List(resource) => {
+                let informer = self.informers.get_mut(&resource);
+                let news = informer.and_then(|informer| informer.listed(&mut self.out, outcome));
+                self.hear(resource, news);
+            }
+            Purpose::Owner(owner) => {
+                let waiters = self.owners.replied(self.out.now(), &owner, outcome);
+                self.touched.extend(waiters);
+            }
+            Purpose::Pod(pod) => self.pod_replied(&pod, outcome),
+            Purpose::Node(node) => {
+                if let Some(view) = self.keeper.tended(&mut self.out, &node, outcome) {
+                    self.put_node(view);
+                }
+                self.touched_nodes.insert(node);
+            }
+            Purpose::Note
+            | Purpose::Submit(_)
+            | Purpose::States
+            | Purpose::AllJobs
+            | Purpose::Job(_)
+            | Purpose::SlurmNodes
+            | Purpose::Ending(_)
+            | Purpose::UpdateNode(_) => {}
+        }
+    }
+
+    fn pod_replied(&mut self, pod: &Uid, outcome: Result<KubeReply, Lost>) {
+        let (done, verdict) = self.desks.replied(&mut self.out, pod, outcome);
+        if let Some(errand) = done
+            && let Some(view) = self.store.pod(pod)
+            && let Some((subject, text)) = explain::done(&errand, view)
+        {
+            self.out.tell(subject, text);
+        }
+        match verdict {
+            Verdict::Is(view) => self.put_pod(*view),
+            Verdict::Gone => self.drop_pod(pod, None),
+            Verdict::Unsure => {}
+        }
+        self.touch_home_of(pod);
+    }
+
+    pub(super) fn watched(&mut self, stream: StreamId, event: WatchEvent) {
+        let listener = self
+            .informers
+            .iter_mut()
+            .find(|(_, one)| one.listens_to(stream));
+        let Some((resource, informer)) = listener else {
+            return;
+        };
+        let (resource, news) = (*resource, informer.watched(&mut self.out, event));
+        self.hear(resource, news);
+    }
+
+    fn hear(&mut self, resource: Resource, news: Option<News>) {
+        match news {
+            None => {}
+            Some(News::Replaced(list)) => self.replace(resource, &list),
+            Some(News::Changed(object)) => self.change(resource, &object),
+            Some(News::Gone(object)) => self.lose(resource, &object),
+        }
+    }
+
+    fn replace(&mut self, resource: Resource, list: &Arc<Value>) {
+        let items = list["items"].as_array().map_or(&[][..], Vec::as_slice);
+        match resource {
+            Resource::Pods => {
+                let listed = uids(items);
+                let known = self.store.pods().map(|pod| pod.uid());
+                let gone: Vec<_> = known
+                    .filter(|uid| !listed.contains(*uid))
+                    .cloned()
+                    .collect();
+                gone.iter().for_each(|uid| self.drop_pod(uid, None));
+            }
+            Resource::Workers => {
+                let listed = uids(items);
+                let known = self.store.worker_uids();
+                for uid in known.iter().filter(|uid| !listed.contains(*uid)) {
+                    self.mapping_is_stale |= self.store.drop_worker(uid);
+                }
+            }
+            Resource::Nodes => {
+                let listed = uids(items);
+                let gone = self
+                    .store
+                    .nodes()
+                    .filter(|node| !listed.contains(&node.metadata.uid));
+                let gone: Vec<_> = gone.map(|node| node.name()).collect();
+                self.mapping_is_stale |= !gone.is_empty();
+                gone.iter().for_each(|name| self.store.drop_node(name));
+            }
+            Resource::PodGroups => {
+                let listed: BTreeSet<_> = items.iter().filter_map(key).collect();
+                for group in self
+                    .store
+                    .group_keys()
+                    .iter()
+                    .filter(|key| !listed.contains(*key))
+                {
+                    self.store.drop_group(group);
+                }
+            }
+        }
+        items.iter().for_each(|item| self.change(resource, item));
+    }
+
+    fn change(&mut self, resource: Resource, object: &Value) {
+        match resource {
+            Resource::Pods => {
+                if let Some(pod) = self.parse(object) {
+                    self.put_pod(pod);
+                }
+            }
+            Resource::Workers => {
+                if let Some(pod) = self.parse::<PodView>(object) {
+                    self.mapping_is_stale |= self.store.put_worker(&pod);
+                }
+            }
+            Resource::Nodes => {
+                if let Some(node) = self.parse(object) {
+                    self.put_node(node);
+                }
+            }
+            Resource::PodGroups => {
+                if let Some(group) = self.parse::<PodGroupView>(object) {
+                    let (key, uid) = (group.metadata.key(), group.metadata.uid.clone());
+                    self.store.put_group(group);
+                    self.touched.insert(uid);
+                    if self.synced {
+                        self.rehouse(&key);
+                    }
+                }
+            }
+        }
+    }
+
+    fn lose(&mut self, resource: Resource, object: &Value) {
+        let Some(uid) = object["metadata"]["uid"].as_str().map(Uid::from) else {
+            return;
+        };
+        match resource {
+            Resource::Pods => {
+                let last = self.parse::<PodView>(object);
+                self.drop_pod(&uid, last);
+            }
+            Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
+            Resource::Nodes => {
+                if let Some(name) = object["metadata"]["name"].as_str() {
+                    self.store.drop_node(&name.into());
+                    self.mapping_is_stale = true;
+                }
+            }
+            Resource::PodGroups => {
+                if let Some(key) = key(object) {
+                    self.store.drop_group(&key);
+                    self.touched.insert(uid);
+                }
+            }
+        }
+    }
+
+    fn put_pod(&mut self, pod: PodView) {
+        let uid = pod.uid().clone();
+        if !self.store.put_pod(pod) {
+            return;
+        }
+        if let Some(pod) = self.store.pod(&uid) {
+            self.desks.saw(&mut self.out, pod);
+        }
+        if self.synced {
+            self.house(&uid);
+        }
+    }
+
+    fn drop_pod(&mut self, uid: &Uid, last: Option<PodView>) {
+        let known = self.store.drop_pod(uid);
+        match (last, known) {
+            (Some(last), Some(_)) => self.bury(&last),
+            (None, Some(known)) => self.bury(&known),
+            (Some(_) | None, None) => {}
+        }
+    }
+
+    fn put_node(&mut self, node: NodeView) {
+        let (name, labels, cordoned) = (
+            node.name(),
+            node.metadata.labels.clone(),
+            node.spec.unschedulable,
+        );
+        let Put::Taken(before) = self.store.put_node(node) else {
+            return;
+        };
+        let same_labels = before
+            .as_ref()
+            .is_some_and(|before| before.metadata.labels == labels);
+        self.mapping_is_stale |= !same_labels;
+        if before.is_none_or(|before| before.spec.unschedulable != cordoned) {
+            self.poller.want_nodes(self.out.now());
+        }
+        self.touched_nodes.insert(name);
+    }
+
+    fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
+        let parsed = T::deserialize(object).ok();
+        if parsed.is_none() {
+            self.out.count("kube.unreadable");
+        }
+        parsed
+    }
+}
+
+fn uids(items: &[Value]) -> BTreeSet<Uid> {
+    items
+        .iter()
+        .filter_map(|item| item["metadata"]["uid"].as_str())
+        .map(Uid::from)
+        .collect()
+}
+
+fn key(object: &Value) -> Option<ObjectKey> {
+    let meta = &object["metadata"];
+    Some(ObjectKey::new(
+        meta["namespace"].as_str()?,
+        meta["name"].as_str()?,
+    ))
+}

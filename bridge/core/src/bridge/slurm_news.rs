@@ -1,0 +1,212 @@
+//! What slurmrestd says.
+
+use drawbridge_sim::JobId;
+
+use super::Bridge;
+use crate::{
+    ending::Progress,
+    input::{CallId, SlurmFault, SlurmReply},
+    jobs::OurJob,
+    mark::Mark,
+    names::Uid,
+    outbox::Purpose,
+    slurm::{NodeInfo, ObservedJob, ObservedState},
+    workload::Stage,
+};
+
+type Outcome = Result<SlurmReply, SlurmFault>;
+
+impl Bridge {
+    pub(super) fn slurm_replied(&mut self, call: CallId, outcome: Outcome) {
+        let Some(purpose) = self.out.answered(call) else {
+            return;
+        };
+        if outcome.is_err() {
+            self.out.count("slurm.faults");
+        }
+        match purpose {
+            Purpose::Submit(workload) => self.submit_replied(&workload, outcome),
+            Purpose::States => self.states_replied(outcome),
+            Purpose::AllJobs => self.all_jobs_replied(call, outcome),
+            Purpose::Job(job) => self.job_replied(call, job, outcome),
+            Purpose::SlurmNodes => self.nodes_replied(outcome),
+            Purpose::Ending(job) => {
+                let cluster = &self.config.cluster_id;
+                let progress = self.endings.replied(&mut self.out, cluster, job, &outcome);
+                if let Progress::Moved(workload) = progress {
+                    self.touched.insert(workload);
+                }
+                self.clear_ending(job);
+            }
+            Purpose::UpdateNode(node) => {
+                self.keeper.synced(&mut self.out, &node, outcome.is_ok());
+                self.poller.want_nodes(self.out.now());
+            }
+            Purpose::List(_)
+            | Purpose::Owner(_)
+            | Purpose::Pod(_)
+            | Purpose::Note
+            | Purpose::Node(_) => {}
+        }
+    }
+
+    fn submit_replied(&mut self, id: &Uid, outcome: Outcome) {
+        if let Some(mut workload) = self.workloads.remove(id) {
+            self.count(workload.need(), false);
+            workload.submitted(&mut self.context(), outcome);
+            self.count(workload.need(), true);
+            self.workloads.insert(id.clone(), workload);
+            self.touched.insert(id.clone());
+        }
+    }
+
+    fn states_replied(&mut self, outcome: Outcome) {
+        let now = self.out.now();
+        let Ok(SlurmReply::States(states)) = outcome else {
+            return self.poller.states_failed(now);
+        };
+        for (job, state) in self.poller.states_answered(now, &self.jobs, &states) {
+            self.ended_by_states(job, state);
+        }
+    }
+
+    /// What we are ending is settled by its state alone; any other end is read in full.
+    fn ended_by_states(&mut self, job: JobId, state: ObservedState) {
+        if self.endings.contains(job) {
+            self.jobs.set_state(job, state);
+            self.endings.observed_end(&mut self.out, job);
+            self.touch_workload_of(job);
+            self.clear_ending(job);
+        } else {
+            self.poller.want_job(job);
+        }
+    }
+
+    fn job_replied(&mut self, call: CallId, id: JobId, outcome: Outcome) {
+        let found = match outcome {
+            Ok(SlurmReply::Job(found)) => found,
+            Ok(_) | Err(_) => return self.poller.job_answered(id, true),
+        };
+        self.poller.job_answered(id, false);
+        let Some(workload) = self.jobs.get(id).map(|job| job.workload.clone()) else {
+            return;
+        };
+        let mark = found.as_ref().and_then(|found| self.mark_of(found));
+        match (mark, found) {
+            (Some(mark), Some(found)) if mark.workload == workload => {
+                self.jobs.observe(mark, found, call);
+            }
+            // The number is somebody else's, or nobody's.
+            (Some(_) | None, Some(_) | None) => self.jobs.lose(id, call),
+        }
+        self.after_observing(id);
+    }
+
+    fn all_jobs_replied(&mut self, call: CallId, outcome: Outcome) {
+        let now = self.out.now();
+        let Ok(SlurmReply::Jobs(found)) = outcome else {
+            return self.poller.all_jobs_failed(now);
+        };
+        self.poller.all_jobs_answered(now);
+        for job in found {
+            if let Some(mark) = self.mark_of(&job) {
+                self.observe(mark, job, call);
+            }
+        }
+        self.jobs.tidy(call);
+        self.owners.tidy(now);
+        let doubtful = |stage: &Stage| matches!(stage, Stage::Doubtful { .. });
+        let waiting = self.workloads.values().filter(|one| doubtful(&one.stage));
+        self.touched.extend(waiting.map(|one| one.id.clone()));
+    }
+
+    fn observe(&mut self, mark: Mark, job: ObservedJob, call: CallId) {
+        let (id, workload) = (job.id, mark.workload.clone());
+        let is_news = self.jobs.get(id).is_none();
+        self.jobs.observe(mark, job, call);
+        if !self.synced {
+            return;
+        }
+        let live = self.jobs.get(id).is_some_and(OurJob::is_live);
+        match (is_news, live, self.workloads.contains_key(&workload)) {
+            (true, true, false) => self.end_orphan(id, workload),
+            (true, false, _) => self.jobs.forget(id, call),
+            (true, true, true) | (false, _, _) => self.after_observing(id),
+        }
+    }
+
+    fn after_observing(&mut self, id: JobId) {
+        if self.jobs.get(id).is_some_and(|job| !job.is_live()) {
+            self.endings.observed_end(&mut self.out, id);
+        }
+        self.touch_workload_of(id);
+        self.clear_ending(id);
+    }
+
+    fn touch_workload_of(&mut self, id: JobId) {
+        if let Some(job) = self.jobs.get(id) {
+            self.touched.insert(job.workload.clone());
+        }
+    }
+
+    /// Forgets the end of a job that no workload waits for: surplus and orphans.
+    fn clear_ending(&mut self, id: JobId) {
+        if !self.endings.is_over(id) {
+            return;
+        }
+        let workload = self
+            .jobs
+            .get(id)
+            .and_then(|job| self.workloads.get(&job.workload));
+        if workload.and_then(|workload| workload.job()) != Some(id) {
+            self.endings.forget(&mut self.out, id);
+            self.jobs.forget(id, self.out.last_call());
+        }
+    }
+
+    fn mark_of(&self, job: &ObservedJob) -> Option<Mark> {
+        Mark::read(&job.admin_comment, &self.config.cluster_id)
+    }
+
+    fn nodes_replied(&mut self, outcome: Outcome) {
+        let now = self.out.now();
+        let Ok(SlurmReply::Nodes(nodes)) = outcome else {
+            return self.poller.nodes_failed(now);
+        };
+        self.poller.nodes_answered(now);
+        let names = |nodes: &[NodeInfo]| -> Vec<_> {
+            nodes
+                .iter()
+                .map(|node| (node.name.clone(), node.comment.clone()))
+                .collect()
+        };
+        let known: Vec<_> = self.slurm_nodes.values().cloned().collect();
+        let nodes = nodes
+            .into_iter()
+            .map(|node| (node.name.clone(), node))
+            .collect();
+        self.slurm_nodes = nodes;
+        let found: Vec<_> = self.slurm_nodes.values().cloned().collect();
+        self.mapping_is_stale |= names(&known) != names(&found);
+        if known != found {
+            self.touched_nodes
+                .extend(self.store.nodes().map(|node| node.name()));
+        }
+        if self.synced {
+            self.remap();
+            self.sync_nodes();
+        }
+    }
+
+    fn sync_nodes(&mut self) {
+        for info in self.slurm_nodes.values() {
+            if let Some(node) = self
+                .mapping
+                .kube(&info.name)
+                .and_then(|name| self.store.node(name))
+            {
+                self.keeper.sync(&mut self.out, &self.mapping, node, info);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Which Slurm nodes a workload must not use, and why.
+//!
+//! They go to Slurm as `excluded_nodes`, never as `required_nodes`: Slurm checks a required list
+//! again at every restart and would fail the job if one node were gone.
+
+use std::{collections::BTreeMap, fmt};
+
+use drawbridge_sim::SlurmNode;
+
+use crate::{
+    mapping::{Conflict, Mapping},
+    names::{KubeNode, MANAGED_TAINT},
+    slurm::NodeInfo,
+    store::Store,
+    view::{NodeSelectorTerm, NodeView, PodView, Requirement, Taint, Toleration},
+};
+
+/// Why a node is out of the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    Unmapped,
+    Conflict(Conflict),
+    Cordoned,
+    Selector,
+    Affinity,
+    Taint(String),
+}
+
+/// What the choice is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) mapping: &'a Mapping,
+    pub(crate) slurm: &'a BTreeMap<SlurmNode, NodeInfo>,
+}
+
+/// The nodes of the partition (of all partitions, if none is named) that some pod can't use.
+pub(crate) fn excluded(
+    field: Field<'_>,
+    pods: &[&PodView],
+    partition: Option<&str>,
+) -> Vec<(SlurmNode, Obstacle)> {
+    let asked: Option<Vec<_>> = partition.map(|names| names.split(',').collect());
+    let in_question = |info: &&NodeInfo| match &asked {
+        None => true,
+        Some(asked) => info
+            .partitions
+            .iter()
+            .any(|name| asked.contains(&name.as_str())),
+    };
+    let nodes = field.slurm.values().filter(in_question);
+    nodes
+        .filter_map(|info| Some((info.name.clone(), obstacle(field, pods, &info.name)?)))
+        .collect()
+}
+
+fn obstacle(field: Field<'_>, pods: &[&PodView], slurm: &SlurmNode) -> Option<Obstacle> {
+    if let Some(conflict) = field.mapping.conflicts().get(slurm) {
+        return Some(Obstacle::Conflict(conflict.clone()));
+    }
+    let node = field
+        .mapping
+        .kube(slurm)
+        .and_then(|name: &KubeNode| field.store.node(name));
+    match node {
+        None => Some(Obstacle::Unmapped),
+        Some(node) => pods.iter().find_map(|pod| obstacle_for(pod, node)),
+    }
+}
+
+fn obstacle_for(pod: &PodView, node: &NodeView) -> Option<Obstacle> {
+    if node.spec.unschedulable {
+        return Some(Obstacle::Cordoned);
+    }
+    let labels = &node.metadata.labels;
+    if !pod
+        .spec
+        .node_selector
+        .iter()
+        .all(|(key, value)| labels.get(key) == Some(value))
+    {
+        return Some(Obstacle::Selector);
+    }
+    let affinity = &pod.spec.affinity.node_affinity;
+    if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution
+        && !required
+            .node_selector_terms
+            .iter()
+            .any(|term| holds(term, node))
+    {
+        return Some(Obstacle::Affinity);
+    }
+    let repels = |taint: &&Taint| {
+        matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
+            && taint.key != MANAGED_TAINT
+            && !pod
+                .spec
+                .tolerations
+                .iter()
+                .any(|toleration| tolerates(toleration, taint))
+    };
+    node.spec
+        .taints
+        .iter()
+        .find(repels)
+        .map(|taint| Obstacle::Taint(taint.key.clone()))
+}
+
+/// A term without conditions matches nothing, as in Kubernetes.
+fn holds(term: &NodeSelectorTerm, node: &NodeView) -> bool {
+    let label = |key: &str| node.metadata.labels.get(key).map(String::as_str);
+    let field = |key: &str| (key == "metadata.name").then_some(node.metadata.name.as_str());
+    let anything = !term.match_expressions.is_empty() || !term.match_fields.is_empty();
+    anything
+        && term
+            .match_expressions
+            .iter()
+            .all(|wanted| meets(wanted, label(&wanted.key)))
+        && term
+            .match_fields
+            .iter()
+            .all(|wanted| meets(wanted, field(&wanted.key)))
+}
+
+fn meets(wanted: &Requirement, value: Option<&str>) -> bool {
+    let listed = value.is_some_and(|value| wanted.values.iter().any(|one| one == value));
+    let bound = wanted
+        .values
+        .first()
+        .and_then(|bound| bound.parse::<i64>().ok());
+    let number = value.and_then(|value| value.parse::<i64>().ok());
+    match wanted.operator.as_str() {
+        "In" => listed,
+        "NotIn" => !listed,
+        "Exists" => value.is_some(),
+        "DoesNotExist" => value.is_none(),
+        "Gt" => matches!((number, bound), (Some(number), Some(bound)) if number > bound),
+        "Lt" => matches!((number, bound), (Some(number), Some(bound)) if number < bound),
+        _ => false,
+    }
+}
+
+fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
+    let key = toleration.key.is_empty() || toleration.key == taint.key;
+    let value = match toleration.operator.as_str() {
+        "Exists" => true,
+        _ => !toleration.key.is_empty() && toleration.value == taint.value,
+    };
+    effect && key && value
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unmapped => f.write_str("it is no Kubernetes node"),
+            Self::Conflict(conflict) => write!(f, "{conflict}"),
+            Self::Cordoned => f.write_str("it is cordoned"),
+            Self::Selector => f.write_str("it doesn't match the node selector"),
+            Self::Affinity => f.write_str("it doesn't match the node affinity"),
+            Self::Taint(key) => write!(f, "its taint {key} isn't tolerated"),
+        }
+    }
+}

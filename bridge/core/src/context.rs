@@ -1,0 +1,64 @@
+//! What a workload sees and uses while it is driven.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{JobId, SlurmNode, Time};
+
+use crate::{
+    candidates::Field,
+    config::Config,
+    desk::Desks,
+    ending::{Endings, Farewell},
+    jobs::{Jobs, OurJob, Standing},
+    mapping::Mapping,
+    names::Uid,
+    outbox::Outbox,
+    owners::Owners,
+    poller::Poller,
+    requests::Author,
+    slurm::NodeInfo,
+    store::Store,
+};
+
+/// Everything around a workload.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) author: &'a Author,
+    pub(crate) out: &'a mut Outbox,
+    pub(crate) store: &'a Store,
+    pub(crate) mapping: &'a Mapping,
+    pub(crate) slurm_nodes: &'a BTreeMap<SlurmNode, NodeInfo>,
+    pub(crate) jobs: &'a mut Jobs,
+    pub(crate) owners: &'a mut Owners,
+    pub(crate) desks: &'a mut Desks,
+    pub(crate) endings: &'a mut Endings,
+    pub(crate) poller: &'a mut Poller,
+}
+
+impl Context<'_> {
+    pub(crate) fn now(&self) -> Time {
+        self.out.now()
+    }
+
+    pub(crate) fn field(&self) -> Field<'_> {
+        Field {
+            store: self.store,
+            mapping: self.mapping,
+            slurm: self.slurm_nodes,
+        }
+    }
+
+    pub(crate) fn job(&self, job: JobId) -> Option<&OurJob> {
+        self.jobs.get(job)
+    }
+
+    pub(crate) fn standing(&self, job: JobId) -> Standing {
+        self.jobs.get(job).map_or(Standing::Gone, OurJob::standing)
+    }
+
+    pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {
+        self.endings
+            .begin(self.out, job, workload.clone(), farewell, why);
+    }
+}

@@ -1,0 +1,225 @@
+//! The end of a job, told by us: read it, make sure that it is ours, then tell it once.
+//!
+//! ```text
+//!            still ours           Done              over
+//!  Reading ─────────────▶ Telling ─────▶ Told ───────────────▶ (forgotten)
+//!   ▲  │ over, gone, not ours ──▶ Over     │ not over in time: read again, then cancel outright
+//!   │  └ failed ─▶ Resting                 │
+//!   └────────────────┴─────────────────────┘
+//! ```
+//!
+//! Only a job whose mark names our cluster and this workload is ever told anything.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{JobId, Span};
+
+use crate::{
+    backoff::Backoff,
+    effect::SlurmRequest,
+    facts::FactSubject,
+    input::{SlurmFault, SlurmReply},
+    jobs::{Standing, standing},
+    mark::Mark,
+    names::Uid,
+    outbox::{Alarm, Outbox, Purpose},
+    slurm::ObservedJob,
+};
+
+/// How long a job that was told may take to end.
+const PATIENCE: Span = Span::secs(10);
+
+/// What the job is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Farewell {
+    /// All pods succeeded.
+    Succeeded,
+    /// Some pod failed.
+    Failed,
+    /// Nobody needs it.
+    Cancel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Reading,
+    Telling,
+    Told,
+    Resting,
+    Over,
+}
+
+#[derive(Clone, Debug)]
+struct Ending {
+    workload: Uid,
+    farewell: Farewell,
+    why: String,
+    state: State,
+    was_told: bool,
+    failures: u32,
+}
+
+/// All jobs that we are ending.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Endings {
+    endings: BTreeMap<JobId, Ending>,
+}
+
+/// What came of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing to tell anybody.
+    Same,
+    /// The job was told, or its end observed: look at its workload.
+    Moved(Uid),
+}
+
+impl Endings {
+    /// Begins to end a job. Asked twice, the first stands.
+    pub(crate) fn begin(
+        &mut self,
+        out: &mut Outbox,
+        job: JobId,
+        workload: Uid,
+        farewell: Farewell,
+        why: &str,
+    ) {
+        if self.endings.contains_key(&job) {
+            return;
+        }
+        let ending = Ending {
+            workload,
+            farewell,
+            why: why.into(),
+            state: State::Reading,
+            was_told: false,
+            failures: 0,
+        };
+        self.endings.insert(job, ending);
+        out.slurm(Purpose::Ending(job), SlurmRequest::Job(job));
+    }
+
+    pub(crate) fn contains(&self, job: JobId) -> bool {
+        self.endings.contains_key(&job)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.endings.is_empty()
+    }
+
+    /// Whether Slurm took what we told the job.
+    pub(crate) fn was_told(&self, job: JobId) -> bool {
+        self.endings.get(&job).is_some_and(|ending| ending.was_told)
+    }
+
+    /// Whether the job is over for sure.
+    pub(crate) fn is_over(&self, job: JobId) -> bool {
+        self.endings
+            .get(&job)
+            .is_some_and(|ending| ending.state == State::Over)
+    }
+
+    /// The job's end was observed elsewhere.
+    pub(crate) fn observed_end(&mut self, out: &mut Outbox, job: JobId) {
+        if let Some(ending) = self.endings.get_mut(&job) {
+            ending.state = State::Over;
+            out.cancel_alarm(&Alarm::Ending(job));
+        }
+    }
+
+    pub(crate) fn forget(&mut self, out: &mut Outbox, job: JobId) {
+        self.endings.remove(&job);
+        out.cancel_alarm(&Alarm::Ending(job));
+    }
+
+    /// Takes a reply.
+    pub(crate) fn replied(
+        &mut self,
+        out: &mut Outbox,
+        cluster: &str,
+        job: JobId,
+        outcome: &Result<SlurmReply, SlurmFault>,
+    ) -> Progress {
+        let Some(ending) = self.endings.get_mut(&job) else {
+            return Progress::Same;
+        };
+        match (ending.state, outcome) {
+            (State::Reading, Ok(SlurmReply::Job(found))) => {
+                ending.read(out, cluster, job, found.as_ref());
+            }
+            (State::Telling, Ok(_)) => ending.told(out, job),
+            (State::Reading | State::Telling, Ok(_) | Err(_)) => ending.rest(out, job),
+            (State::Told | State::Resting | State::Over, Ok(_) | Err(_)) => return Progress::Same,
+        }
+        Progress::Moved(ending.workload.clone())
+    }
+
+    /// A pause is over: look again.
+    pub(crate) fn woke(&mut self, out: &mut Outbox, job: JobId) {
+        let Some(ending) = self.endings.get_mut(&job) else {
+            return;
+        };
+        match ending.state {
+            State::Told | State::Resting => {
+                if ending.state == State::Told {
+                    // It didn't listen: no more signals.
+                    ending.farewell = Farewell::Cancel;
+                }
+                ending.state = State::Reading;
+                out.slurm(Purpose::Ending(job), SlurmRequest::Job(job));
+            }
+            State::Reading | State::Telling | State::Over => {}
+        }
+    }
+}
+
+impl Ending {
+    fn read(&mut self, out: &mut Outbox, cluster: &str, job: JobId, found: Option<&ObservedJob>) {
+        let ours = found.filter(|found| {
+            Mark::read(&found.admin_comment, cluster)
+                .is_some_and(|mark| mark.workload == self.workload)
+        });
+        let standing = ours.map_or(Standing::Gone, |found| standing(&found.state));
+        match standing {
+            Standing::Gone | Standing::Ended(_) => self.state = State::Over,
+            Standing::Running => self.tell(out, job, self.farewell.signal()),
+            // Only a running script hears a signal.
+            Standing::Queued | Standing::Suspended | Standing::Unclear => self.tell(out, job, None),
+        }
+    }
+
+    fn tell(&mut self, out: &mut Outbox, job: JobId, signal: Option<&str>) {
+        self.state = State::Telling;
+        let text = match signal {
+            None => format!("cancelled job {job}: {}", self.why),
+            Some(signal) => format!("sent {signal} to job {job}: {}", self.why),
+        };
+        out.tell(FactSubject::Job(job), text);
+        let signal = signal.map(Into::into);
+        out.slurm(Purpose::Ending(job), SlurmRequest::Cancel { job, signal });
+    }
+
+    fn told(&mut self, out: &mut Outbox, job: JobId) {
+        self.state = State::Told;
+        self.was_told = true;
+        self.failures = 0;
+        out.wake_in(PATIENCE, Alarm::Ending(job));
+    }
+
+    fn rest(&mut self, out: &mut Outbox, job: JobId) {
+        self.failures += 1;
+        self.state = State::Resting;
+        out.wake_in(Backoff::REQUEST.after(self.failures), Alarm::Ending(job));
+    }
+}
+
+impl Farewell {
+    /// The signal by which the placeholder ends as the pods did.
+    fn signal(self) -> Option<&'static str> {
+        match self {
+            Self::Succeeded => Some("USR1"),
+            Self::Failed => Some("USR2"),
+            Self::Cancel => None,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Why something waits, was refused or has to leave, in the words that users see.
+//!
+//! On the pod it is a condition, and an event each time that it changes; Slurm's own words are
+//! never translated.
+
+use drawbridge_sim::{JobId, SlurmNode};
+
+use crate::{
+    context::Context,
+    desk::Errand,
+    facts::FactSubject,
+    jobs::{OurJob, Standing},
+    requests::Note,
+    slurm::{Memory, ObservedState, Submission},
+    view::PodView,
+    workload::{Stage, Workload},
+};
+
+/// What is written on waiting pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Explanation {
+    pub(crate) message: String,
+    reason: &'static str,
+    warning: bool,
+}
+
+impl Explanation {
+    fn waits(reason: &'static str, message: String) -> Self {
+        Self {
+            message,
+            reason,
+            warning: false,
+        }
+    }
+
+    fn fails(reason: &'static str, message: String) -> Self {
+        Self {
+            message,
+            reason,
+            warning: true,
+        }
+    }
+}
+
+/// Why the workload's pods wait, if there is something to say.
+pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
+    match &workload.stage {
+        Stage::Gathering => gathering(workload, context),
+        Stage::BackingOff { words, .. } => {
+            Some(Explanation::fails("SlurmUnavailable", words.clone()?))
+        }
+        Stage::Refused { words, .. } => Some(Explanation::fails("SlurmRefused", words.clone())),
+        Stage::Marking { job } | Stage::Waiting { job } => {
+            let message = pending(*job, context.job(*job)?)?;
+            Some(Explanation::waits("SlurmPending", message))
+        }
+        Stage::Submitting { .. }
+        | Stage::Doubtful { .. }
+        | Stage::Placing { .. }
+        | Stage::Binding { .. }
+        | Stage::Running { .. }
+        | Stage::Evicting { .. }
+        | Stage::Ending { .. }
+        | Stage::Closed => None,
+    }
+}
+
+fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
+    let key = workload.group.as_ref()?;
+    let Some(group) = context.store.group(key) else {
+        let message = format!("waiting for PodGroup {key}, which doesn't exist");
+        return Some(Explanation::waits("WaitingForGroup", message));
+    };
+    if !workload.is_quiet(context.now()) {
+        return None;
+    }
+    let here = workload
+        .views(context)
+        .filter(|pod| pod.wants_a_place() && !pod.is_gated())
+        .count();
+    let needed = group.spec.min_member.max(1);
+    let message = format!("waiting for pods of PodGroup {key}: {here} of {needed} are here");
+    (here < needed as usize).then(|| Explanation::waits("WaitingForGroup", message))
+}
+
+/// `Slurm job 12 is pending: Resources`, and Slurm's sentence if it has one.
+fn pending(id: JobId, job: &OurJob) -> Option<String> {
+    if job.standing() != Standing::Queued {
+        return None;
+    }
+    let seen = job.seen()?;
+    let reason = seen
+        .reason
+        .as_deref()
+        .filter(|reason| !matches!(*reason, "" | "None"))?;
+    let text = seen
+        .reason_text
+        .as_deref()
+        .filter(|text| !text.is_empty() && *text != reason);
+    let text = text.map_or(String::new(), |text| format!(" ({text})"));
+    Some(format!("Slurm job {id} is pending: {reason}{text}"))
+}
+
+/// The event that goes with an errand.
+pub(crate) fn note<'a>(
+    errand: &'a Errand,
+    explanation: Option<&'a Explanation>,
+) -> Option<Note<'a>> {
+    match errand {
+        Errand::Explain(_) => {
+            let Explanation {
+                message,
+                reason,
+                warning,
+            } = explanation?;
+            Some(Note {
+                reason,
+                message,
+                warning: *warning,
+            })
+        }
+        Errand::Disrupt(message) => Some(Note {
+            reason: "SlurmJobEnded",
+            message,
+            warning: true,
+        }),
+        Errand::Read
+        | Errand::Mark(_)
+        | Errand::Place(_)
+        | Errand::Bind { .. }
+        | Errand::Remove { .. }
+        | Errand::Release => None,
+    }
+}
+
+/// Whether the pod already says so.
+pub(crate) fn is_written(pod: &PodView, message: &str) -> bool {
+    pod.condition("PodScheduled")
+        .is_some_and(|condition| condition.status == "False" && condition.message == message)
+}
+
+/// Whether the pod already says that it has to leave.
+pub(crate) fn is_disrupted(pod: &PodView) -> bool {
+    pod.condition("DisruptionTarget")
+        .is_some_and(|condition| condition.status == "True")
+}
+
+pub(crate) fn refused(number: i64, text: &str) -> String {
+    format!("Slurm refused the job: {text} ({number})")
+}
+
+pub(crate) fn unreachable(text: &str) -> String {
+    format!("Slurm can't take the job now: {text}")
+}
+
+pub(crate) fn ended(job: JobId, state: &ObservedState) -> String {
+    format!("Slurm job {job} ended: {}", name_of(state))
+}
+
+pub(crate) fn gone(job: JobId) -> String {
+    format!("Slurm no longer knows job {job}")
+}
+
+pub(crate) fn requeued(job: JobId) -> String {
+    format!("Slurm put job {job} back into the queue")
+}
+
+pub(crate) fn elsewhere(job: JobId) -> String {
+    format!("Slurm runs job {job} on other nodes now")
+}
+
+pub(crate) fn too_small(job: JobId) -> String {
+    format!("the allocation of Slurm job {job} has no room for all pods")
+}
+
+pub(crate) fn unmapped(job: JobId, node: &SlurmNode) -> String {
+    format!("Slurm job {job} was given node {node}, which is no Kubernetes node")
+}
+
+pub(crate) fn bound_without_job(pod: &PodView) -> String {
+    format!("pod {} is bound but has no Slurm job", pod.key())
+}
+
+/// A state as Slurm spells it.
+fn name_of(state: &ObservedState) -> &str {
+    match state {
+        ObservedState::Pending => "PENDING",
+        ObservedState::Configuring => "CONFIGURING",
+        ObservedState::Running => "RUNNING",
+        ObservedState::Suspended => "SUSPENDED",
+        ObservedState::Completing(ended) => name_of(ended),
+        ObservedState::Completed => "COMPLETED",
+        ObservedState::Cancelled => "CANCELLED",
+        ObservedState::Failed => "FAILED",
+        ObservedState::Timeout => "TIMEOUT",
+        ObservedState::NodeFail => "NODE_FAIL",
+        ObservedState::Preempted => "PREEMPTED",
+        ObservedState::BootFail => "BOOT_FAIL",
+        ObservedState::Deadline => "DEADLINE",
+        ObservedState::OutOfMemory => "OUT_OF_MEMORY",
+        ObservedState::Unknown(name) => name,
+    }
+}
+
+/// Tells the story of a submit that Slurm accepted.
+pub(crate) fn tell_submitted(
+    workload: &Workload,
+    context: &mut Context<'_>,
+    job: JobId,
+    submission: &Submission,
+) {
+    let subject = workload.subject(context);
+    let text = format!("submitted job {job} for {subject} ({})", shape(submission));
+    context.out.tell(subject, text);
+}
+
+/// `1 task of 4 CPUs, 8192 MiB, gres/gpu:1`.
+fn shape(job: &Submission) -> String {
+    let plural = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let memory = match job.memory {
+        Memory::PerNode(mib) => format!("{mib} MiB"),
+        Memory::PerCpu(mib) => format!("{mib} MiB per CPU"),
+    };
+    let tasks = format!(
+        "{} of {}",
+        plural(job.tasks, "task"),
+        plural(job.cpus_per_task, "CPU")
+    );
+    let gres = job.tres_per_task.iter().chain(&job.tres_per_node).cloned();
+    [tasks, memory]
+        .into_iter()
+        .chain(gres)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+pub(crate) fn tell_adopted(workload: &Workload, context: &mut Context<'_>, job: JobId) {
+    let subject = workload.subject(context);
+    let text = format!("adopted job {job} for {subject}");
+    context.out.tell(subject, text);
+}
+
+/// Tells the story of a workload that enters a stage.
+pub(crate) fn tell_entry(workload: &Workload, context: &mut Context<'_>, next: &Stage) {
+    let subject = workload.subject(context);
+    let text = match next {
+        Stage::Refused { words, .. } => format!("could not submit {subject}: {words}"),
+        Stage::BackingOff {
+            words: Some(words), ..
+        } => format!("tries {subject} again: {words}"),
+        Stage::Doubtful { second: false, .. } => {
+            format!("doesn't know whether the job of {subject} arrived: asks for all jobs")
+        }
+        Stage::Evicting { why, .. } => format!("removes {subject}: {why}"),
+        Stage::BackingOff { words: None, .. }
+        | Stage::Doubtful { .. }
+        | Stage::Gathering
+        | Stage::Submitting { .. }
+        | Stage::Marking { .. }
+        | Stage::Waiting { .. }
+        | Stage::Placing { .. }
+        | Stage::Binding { .. }
+        | Stage::Running { .. }
+        | Stage::Ending { .. }
+        | Stage::Closed => return,
+    };
+    context.out.tell(subject, text);
+}
+
+/// The sentence for something that was done to a pod, if it belongs to the story.
+pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<(FactSubject, String)> {
+    let key = pod.key();
+    let text = match errand {
+        Errand::Mark(job) => format!("labelled pod {key} with job {job}"),
+        Errand::Explain(message) => format!("wrote on pod {key}: {message}"),
+        Errand::Bind { slurm, node, job } => {
+            format!("bound pod {key} to {node} (job {job}, Slurm node {slurm})")
+        }
+        Errand::Remove { grace: None } => format!("evicted pod {key}"),
+        Errand::Remove { grace: Some(secs) } => format!("evicted pod {key} with {secs} s of grace"),
+        Errand::Release => format!("let go of pod {key}"),
+        Errand::Read | Errand::Place(_) | Errand::Disrupt(_) => return None,
+    };
+    Some((FactSubject::Pod(key), text))
+}

@@ -1,0 +1,233 @@
+//! Our jobs in Slurm, as last observed, by number and by workload.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_sim::JobId;
+
+use crate::{
+    input::CallId,
+    mark::Mark,
+    names::{ObjectKey, Uid},
+    slurm::{ObservedJob, ObservedState},
+};
+
+/// What is known about one of our jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// Slurm gave us the number; we haven't seen more yet.
+    Unseen,
+    /// As Slurm described it.
+    Seen(Box<ObservedJob>),
+    /// Slurm doesn't know it, or knows another job by its number.
+    Gone,
+}
+
+/// One of our jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OurJob {
+    pub(crate) workload: Uid,
+    /// Its pods in rank order, and CPUs per task; unknown until the job has been read.
+    pub(crate) mark: Option<Mark>,
+    pub(crate) sight: Sight,
+    /// Replies to requests up to this one may not know the job.
+    pub(crate) since: CallId,
+    /// The request whose reply we last believed. Replies to earlier ones are old news.
+    pub(crate) asked: CallId,
+}
+
+/// How a job stands, as far as our decisions go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not known yet, or in a state that we don't know: wait and see.
+    Unclear,
+    /// In the queue, or its nodes aren't ready.
+    Queued,
+    /// Running.
+    Running,
+    /// It holds nodes but is stopped.
+    Suspended,
+    /// Over, in this state. Its nodes may not all be free yet.
+    Ended(ObservedState),
+    /// Slurm doesn't know it.
+    Gone,
+}
+
+/// All of our jobs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Jobs {
+    by_id: BTreeMap<JobId, OurJob>,
+    by_workload: BTreeMap<Uid, BTreeSet<JobId>>,
+    /// Jobs that are settled, each with the last request that may still speak of it as alive.
+    settled: BTreeMap<JobId, CallId>,
+}
+
+impl OurJob {
+    pub(crate) fn standing(&self) -> Standing {
+        match &self.sight {
+            Sight::Unseen => Standing::Unclear,
+            Sight::Gone => Standing::Gone,
+            Sight::Seen(job) => standing(&job.state),
+        }
+    }
+
+    /// Not over, as far as we know.
+    pub(crate) fn is_live(&self) -> bool {
+        !matches!(self.standing(), Standing::Ended(_) | Standing::Gone)
+    }
+
+    pub(crate) fn seen(&self) -> Option<&ObservedJob> {
+        match &self.sight {
+            Sight::Seen(job) => Some(job),
+            Sight::Unseen | Sight::Gone => None,
+        }
+    }
+
+    /// The rank of a pod in this job.
+    pub(crate) fn pods(&self) -> &[ObjectKey] {
+        self.mark.as_ref().map_or(&[], |mark| &mark.pods)
+    }
+}
+
+/// How a state stands.
+pub(crate) fn standing(state: &ObservedState) -> Standing {
+    match state {
+        ObservedState::Pending | ObservedState::Configuring => Standing::Queued,
+        ObservedState::Running => Standing::Running,
+        ObservedState::Suspended => Standing::Suspended,
+        ObservedState::Completing(ended) => Standing::Ended((**ended).clone()),
+        ObservedState::Completed
+        | ObservedState::Cancelled
+        | ObservedState::Failed
+        | ObservedState::Timeout
+        | ObservedState::NodeFail
+        | ObservedState::Preempted
+        | ObservedState::BootFail
+        | ObservedState::Deadline
+        | ObservedState::OutOfMemory => Standing::Ended(state.clone()),
+        ObservedState::Unknown(_) => Standing::Unclear,
+    }
+}
+
+impl Jobs {
+    pub(crate) fn get(&self, id: JobId) -> Option<&OurJob> {
+        self.by_id.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (JobId, &OurJob)> {
+        self.by_id.iter().map(|(id, job)| (*id, job))
+    }
+
+    /// The workload's jobs that aren't over, by number.
+    pub(crate) fn live_of(&self, workload: &Uid) -> impl Iterator<Item = (JobId, &OurJob)> {
+        let ids = self.by_workload.get(workload).into_iter().flatten();
+        ids.filter_map(|id| Some((*id, self.by_id.get(id)?)))
+            .filter(|(_, job)| job.is_live())
+    }
+
+    /// A job whose number we have and nothing else: just submitted, or named by a pod's label.
+    pub(crate) fn expect(&mut self, id: JobId, workload: Uid, mark: Option<Mark>, since: CallId) {
+        self.settled.remove(&id);
+        self.insert(
+            id,
+            OurJob {
+                workload,
+                mark,
+                sight: Sight::Unseen,
+                since,
+                asked: since,
+            },
+        );
+    }
+
+    /// Takes a description of a job that carries our mark, unless a later one is known.
+    pub(crate) fn observe(&mut self, mark: Mark, observed: ObservedJob, asked: CallId) {
+        let id = observed.id;
+        let known = self.by_id.get(&id);
+        let settled = self.settled.get(&id);
+        if known.is_some_and(|known| asked < known.asked) || settled.is_some_and(|at| asked <= *at)
+        {
+            return;
+        }
+        let since = known.map_or(asked, |known| known.since);
+        let workload = mark.workload.clone();
+        let sight = Sight::Seen(Box::new(observed));
+        self.insert(
+            id,
+            OurJob {
+                workload,
+                mark: Some(mark),
+                sight,
+                since,
+                asked,
+            },
+        );
+    }
+
+    /// The job is over in this state, as the states of all jobs say.
+    pub(crate) fn set_state(&mut self, id: JobId, state: ObservedState) {
+        if let Some(OurJob {
+            sight: Sight::Seen(job),
+            ..
+        }) = self.by_id.get_mut(&id)
+        {
+            job.state = state;
+        }
+    }
+
+    /// Slurm doesn't know the job, or the number is somebody else's now.
+    pub(crate) fn lose(&mut self, id: JobId, asked: CallId) {
+        if let Some(job) = self.by_id.get_mut(&id)
+            && job.asked <= asked
+        {
+            job.sight = Sight::Gone;
+            job.asked = asked;
+        }
+    }
+
+    /// The job is settled: nobody asks about it any more, and no earlier request revives it.
+    pub(crate) fn forget(&mut self, id: JobId, last_call: CallId) {
+        self.settled.insert(id, last_call);
+        self.remove(id);
+    }
+
+    /// The workload is no more; its jobs that are over aren't of interest.
+    pub(crate) fn forget_ended_of(&mut self, workload: &Uid) {
+        let ids: Vec<_> = self
+            .by_workload
+            .get(workload)
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect();
+        for id in ids {
+            if self.by_id.get(&id).is_some_and(|job| !job.is_live()) {
+                self.remove(id);
+            }
+        }
+    }
+
+    /// All jobs were read by this request: what was settled before it can't come back.
+    pub(crate) fn tidy(&mut self, asked: CallId) {
+        self.settled.retain(|_, last_call| asked <= *last_call);
+    }
+
+    fn remove(&mut self, id: JobId) {
+        if let Some(job) = self.by_id.remove(&id)
+            && let Some(ids) = self.by_workload.get_mut(&job.workload)
+        {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_workload.remove(&job.workload);
+            }
+        }
+    }
+
+    fn insert(&mut self, id: JobId, job: OurJob) {
+        self.remove(id);
+        self.by_workload
+            .entry(job.workload.clone())
+            .or_default()
+            .insert(id);
+        self.by_id.insert(id, job);
+    }
+}

@@ -1,0 +1,92 @@
+//! The mark on our Slurm jobs: `admin_comment` as JSON.
+//!
+//! A job is ours by cluster id and workload uid, never by its number: numbers come back after
+//! Slurm lost its state, and other clusters have jobs of their own on the same Slurm.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::{ObjectKey, Uid};
+
+/// The mark's version that we write and read.
+const VERSION: u32 = 1;
+
+/// What we write on a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    /// The Kubernetes cluster.
+    pub(crate) cluster: String,
+    /// CPUs of each task: how the allocation divides among the pods.
+    pub(crate) cpus: u32,
+    /// Ranks go round the nodes instead of filling one after the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cyclic: bool,
+    /// The pods, in rank order.
+    pub(crate) pods: Vec<ObjectKey>,
+    version: u32,
+    /// The pod's uid, or the group's.
+    pub(crate) workload: Uid,
+}
+
+impl Mark {
+    pub(crate) fn new(cluster: &str, workload: Uid, pods: Vec<ObjectKey>, cpus: u32) -> Self {
+        Self {
+            cluster: cluster.into(),
+            cpus,
+            cyclic: false,
+            pods,
+            version: VERSION,
+            workload,
+        }
+    }
+
+    /// The same mark, with ranks that go round the nodes.
+    pub(crate) fn cyclic(self, cyclic: bool) -> Self {
+        Self { cyclic, ..self }
+    }
+
+    /// Reads a mark of this cluster. Anything else is somebody else's and none of our business.
+    pub(crate) fn read(admin_comment: &str, cluster: &str) -> Option<Self> {
+        let mark: Self = serde_json::from_str(admin_comment).ok()?;
+        (mark.cluster == cluster && mark.version == VERSION).then_some(mark)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_reads_as_it_was_written() {
+        let mark = Mark::new("c1", "u1".into(), vec![ObjectKey::new("a", "b")], 4);
+        insta::assert_snapshot!(mark.text(), @r#"{"cluster":"c1","cpus":4,"pods":["a/b"],"version":1,"workload":"u1"}"#);
+        assert_eq!(Mark::read(&mark.text(), "c1"), Some(mark));
+    }
+
+    #[test]
+    fn what_is_not_our_mark_is_nobodys_business() {
+        let ours = Mark::new("c1", "u1".into(), vec![], 1).text();
+        let rows = [
+            ("another cluster's job", ours.clone(), "c2"),
+            ("an empty object", "{}".into(), "c1"),
+            (
+                "the existing bridge's mark",
+                r#"{"pods":["a/b"]}"#.into(),
+                "c1",
+            ),
+            ("text", "do not touch".into(), "c1"),
+            ("nothing", String::new(), "c1"),
+            (
+                "a newer mark",
+                ours.replace(r#""version":1"#, r#""version":2"#),
+                "c1",
+            ),
+        ];
+        for (what, text, cluster) in rows {
+            assert_eq!(Mark::read(&text, cluster), None, "{what}");
+        }
+    }
+}

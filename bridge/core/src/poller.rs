@@ -1,0 +1,299 @@
+//! The questions to Slurm, which announces nothing by itself. One poller serves everybody.
+//!
+//! ```text
+//!  states of all jobs   1 s while something waits, 5 s while all runs, 30 s otherwise
+//!  one job in full      ours that changed; of those that wait, a few each time, in turn
+//!  all jobs in full     at the start, 30 s later, after a submit in doubt, every 5 min
+//!  nodes                every 10 s, and when a decision about one is due
+//! ```
+//!
+//! Each question is a [`Beat`]: asked, or due at a time; failures make the pause longer.
+
+use std::collections::BTreeSet;
+
+use drawbridge_sim::{JobId, Span, Time};
+
+use crate::{
+    backoff::Backoff,
+    config::{PollSeconds, secs},
+    effect::SlurmRequest,
+    input::CallId,
+    jobs::{Jobs, Sight, Standing, standing},
+    outbox::{Alarm, Outbox, Purpose},
+    slurm::ObservedState,
+};
+
+/// How long a submit whose reply was lost may take to arrive.
+const LATE: Span = Span::secs(30);
+/// Jobs read at the same time.
+const READS: usize = 16;
+/// Waiting jobs read at each poll, to keep their reason up to date.
+const REASONS: usize = 10;
+
+/// How urgently job states are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Something waits, is being placed or ends.
+    Waiting,
+    /// Everything of ours runs.
+    Running,
+    /// There is nothing of ours.
+    Idle,
+}
+
+/// One regular question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Beat {
+    asked: Option<CallId>,
+    /// When the last answer came.
+    last: Time,
+    due: Time,
+    /// Ask once more by then, whatever the answer that is on its way says.
+    again: Option<Time>,
+    failures: u32,
+    /// The last question that was answered.
+    answered: Option<CallId>,
+}
+
+/// All questions.
+#[derive(Clone, Debug)]
+pub(crate) struct Poller {
+    intervals: PollSeconds,
+    need: Need,
+    states: Beat,
+    all_jobs: Beat,
+    nodes: Beat,
+    wanted: BTreeSet<JobId>,
+    /// To be read again at the next poll.
+    unread: BTreeSet<JobId>,
+    reading: BTreeSet<JobId>,
+    /// Where the round of waiting jobs goes on.
+    cursor: JobId,
+}
+
+impl Beat {
+    fn is_due(&self, now: Time) -> bool {
+        self.asked.is_none() && self.due <= now
+    }
+
+    fn hurry(&mut self, at: Time) {
+        if self.asked.is_some() {
+            self.again = Some(self.again.map_or(at, |again| again.min(at)));
+        } else {
+            self.due = self.due.min(at);
+        }
+    }
+
+    /// An answer came. Returns the question that it answers.
+    fn answered(&mut self, now: Time, pause: Span) -> Option<CallId> {
+        self.failures = 0;
+        self.last = now;
+        self.due = now + pause;
+        self.answered = self.asked.take();
+        if let Some(again) = self.again.take() {
+            self.due = self.due.min(again);
+        }
+        self.answered
+    }
+
+    fn failed(&mut self, now: Time) {
+        self.failures += 1;
+        self.asked = None;
+        self.due = now + Backoff::REQUEST.after(self.failures);
+    }
+}
+
+impl Poller {
+    pub(crate) fn new(intervals: PollSeconds) -> Self {
+        Self {
+            intervals,
+            need: Need::Idle,
+            states: Beat::default(),
+            all_jobs: Beat::default(),
+            nodes: Beat::default(),
+            wanted: BTreeSet::new(),
+            unread: BTreeSet::new(),
+            reading: BTreeSet::new(),
+            cursor: JobId(0),
+        }
+    }
+
+    /// Whether Slurm has said once what there is.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.all_jobs.answered.is_some() && self.nodes.answered.is_some()
+    }
+
+    /// The last question for all jobs that was answered.
+    pub(crate) fn last_full(&self) -> Option<CallId> {
+        self.all_jobs.answered
+    }
+
+    /// Asks whatever is due, and sets the alarm for what comes next.
+    pub(crate) fn ask(&mut self, out: &mut Outbox) {
+        let now = out.now();
+        let synced = self.is_synced();
+        let beats = [
+            (&mut self.all_jobs, Purpose::AllJobs, SlurmRequest::Jobs),
+            (&mut self.nodes, Purpose::SlurmNodes, SlurmRequest::Nodes),
+            (&mut self.states, Purpose::States, SlurmRequest::JobStates),
+        ];
+        let mut next = Time::MAX;
+        for (beat, purpose, request) in beats {
+            // States say nothing to who doesn't know the jobs yet.
+            if purpose == Purpose::States && !synced {
+                continue;
+            }
+            if beat.is_due(now) {
+                beat.asked = Some(out.slurm(purpose, request));
+            }
+            if beat.asked.is_none() {
+                next = next.min(beat.due);
+            }
+        }
+        self.read_wanted(out);
+        if next < Time::MAX {
+            out.wake_at(next, Alarm::Poll);
+        }
+    }
+
+    fn read_wanted(&mut self, out: &mut Outbox) {
+        while self.reading.len() < READS
+            && let Some(job) = self
+                .wanted
+                .iter()
+                .find(|job| !self.reading.contains(job))
+                .copied()
+        {
+            self.wanted.remove(&job);
+            self.reading.insert(job);
+            out.slurm(Purpose::Job(job), SlurmRequest::Job(job));
+        }
+    }
+
+    /// Sets how urgent job states are.
+    pub(crate) fn set_need(&mut self, need: Need) {
+        self.need = need;
+        if self.states.failures == 0 {
+            self.states.hurry_to(self.states.last + self.pause());
+        }
+    }
+
+    fn pause(&self) -> Span {
+        let PollSeconds {
+            waiting,
+            running,
+            idle,
+            ..
+        } = self.intervals;
+        secs(match self.need {
+            Need::Waiting => waiting,
+            Need::Running => running,
+            Need::Idle => idle,
+        })
+    }
+
+    /// Wants one job in full.
+    pub(crate) fn want_job(&mut self, job: JobId) {
+        self.wanted.insert(job);
+    }
+
+    /// Wants all jobs in full, asked for at this time or later.
+    pub(crate) fn want_all_jobs(&mut self, at: Time) {
+        self.all_jobs.hurry(at);
+    }
+
+    /// Wants the nodes, asked for now or later.
+    pub(crate) fn want_nodes(&mut self, now: Time) {
+        self.nodes.hurry(now);
+    }
+
+    pub(crate) fn all_jobs_answered(&mut self, now: Time) -> Option<CallId> {
+        let first = self.all_jobs.answered.is_none();
+        let pause = if first {
+            LATE
+        } else {
+            secs(self.intervals.all_jobs)
+        };
+        self.all_jobs.answered(now, pause)
+    }
+
+    pub(crate) fn all_jobs_failed(&mut self, now: Time) {
+        self.all_jobs.failed(now);
+    }
+
+    pub(crate) fn nodes_answered(&mut self, now: Time) -> Option<CallId> {
+        self.nodes.answered(now, secs(self.intervals.nodes))
+    }
+
+    pub(crate) fn nodes_failed(&mut self, now: Time) {
+        self.nodes.failed(now);
+    }
+
+    pub(crate) fn states_failed(&mut self, now: Time) {
+        self.states.failed(now);
+    }
+
+    /// A job was read, or could not be.
+    pub(crate) fn job_answered(&mut self, job: JobId, failed: bool) {
+        self.reading.remove(&job);
+        if failed {
+            self.unread.insert(job);
+        }
+    }
+
+    /// Compares the states of all jobs with what we know: what changed is read in full. Returns
+    /// our jobs that are over by now.
+    pub(crate) fn states_answered(
+        &mut self,
+        now: Time,
+        jobs: &Jobs,
+        states: &[(JobId, ObservedState)],
+    ) -> Vec<(JobId, ObservedState)> {
+        let Some(asked) = self.states.answered(now, self.pause()) else {
+            return Vec::new();
+        };
+        let mut over = Vec::new();
+        let mut listed = BTreeSet::new();
+        for (id, state) in states {
+            let Some(job) = jobs.get(*id) else { continue };
+            listed.insert(*id);
+            match &job.sight {
+                Sight::Seen(seen) if seen.state == *state => {}
+                Sight::Seen(_) if matches!(standing(state), Standing::Ended(_)) => {
+                    over.push((*id, state.clone()));
+                }
+                Sight::Seen(_) | Sight::Unseen | Sight::Gone => self.want_job(*id),
+            }
+        }
+        let missing = |(id, job): &(JobId, &crate::jobs::OurJob)| {
+            job.since < asked && job.is_live() && !listed.contains(id)
+        };
+        let missing: Vec<_> = jobs.iter().filter(missing).map(|(id, _)| id).collect();
+        self.wanted.extend(missing);
+        self.wanted.append(&mut self.unread);
+        self.want_reasons(jobs);
+        over
+    }
+
+    /// Wants some of the waiting jobs, going round.
+    fn want_reasons(&mut self, jobs: &Jobs) {
+        let waiting =
+            |(_, job): &(JobId, &crate::jobs::OurJob)| matches!(job.standing(), Standing::Queued);
+        let cursor = self.cursor;
+        let ids: Vec<_> = jobs.iter().filter(waiting).map(|(id, _)| id).collect();
+        let start = ids.partition_point(|id| *id <= cursor);
+        for id in ids[start..].iter().chain(&ids[..start]).take(REASONS) {
+            self.cursor = *id;
+            self.wanted.insert(*id);
+        }
+    }
+}
+
+impl Beat {
+    /// Not later than this.
+    fn hurry_to(&mut self, at: Time) {
+        if self.asked.is_none() {
+            self.due = self.due.min(at);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Kubernetes objects as far as we read them. Everything else stays with the API server.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::names::{
+    FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL, Uid,
+    WORKER_LABEL,
+};
+
+/// What every object has.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Meta {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) namespace: String,
+    pub(crate) uid: Uid,
+    #[serde(default)]
+    pub(crate) resource_version: String,
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) annotations: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) finalizers: Vec<String>,
+    #[serde(default)]
+    pub(crate) owner_references: Vec<OwnerRef>,
+    #[serde(default)]
+    pub(crate) deletion_timestamp: Option<String>,
+}
+
+/// A reference from an object to one that owns it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OwnerRef {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: Uid,
+    #[serde(default)]
+    pub(crate) controller: bool,
+}
+
+/// A pod.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct PodView {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: PodSpec,
+    #[serde(default)]
+    pub(crate) status: PodStatus,
+}
+
+/// What a pod asks for.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodSpec {
+    pub(crate) node_name: Option<String>,
+    pub(crate) containers: Vec<Container>,
+    pub(crate) init_containers: Vec<Container>,
+    pub(crate) overhead: Amounts,
+    pub(crate) resources: Resources,
+    pub(crate) node_selector: BTreeMap<String, String>,
+    pub(crate) affinity: Affinity,
+    pub(crate) tolerations: Vec<Toleration>,
+    pub(crate) scheduling_gates: Vec<Value>,
+    pub(crate) resource_claims: Vec<Value>,
+    pub(crate) termination_grace_period_seconds: Option<u64>,
+}
+
+/// Resource names with quantities, which are text or plain numbers.
+pub(crate) type Amounts = BTreeMap<String, Value>;
+
+/// A container.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Container {
+    pub(crate) name: String,
+    pub(crate) resources: Resources,
+    /// `Always` makes an init container a sidecar.
+    pub(crate) restart_policy: Option<String>,
+}
+
+/// Requests and limits.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Resources {
+    pub(crate) requests: Amounts,
+    pub(crate) limits: Amounts,
+}
+
+/// The part of affinity that Slurm can be told about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Affinity {
+    pub(crate) node_affinity: NodeAffinity,
+}
+
+/// Rules about nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct NodeAffinity {
+    pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+}
+
+/// Terms of which one must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct NodeSelector {
+    pub(crate) node_selector_terms: Vec<NodeSelectorTerm>,
+}
+
+/// Conditions that must all hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct NodeSelectorTerm {
+    pub(crate) match_expressions: Vec<Requirement>,
+    pub(crate) match_fields: Vec<Requirement>,
+}
+
+/// One condition on a label or field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Requirement {
+    pub(crate) key: String,
+    pub(crate) operator: String,
+    pub(crate) values: Vec<String>,
+}
+
+/// A taint that a pod puts up with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Toleration {
+    pub(crate) key: String,
+    pub(crate) operator: String,
+    pub(crate) value: String,
+    pub(crate) effect: String,
+}
+
+/// How a pod is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct PodStatus {
+    pub(crate) phase: String,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// One condition of a pod or a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Condition {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) status: String,
+    pub(crate) reason: String,
+    pub(crate) message: String,
+}
+
+/// A Kubernetes node.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct NodeView {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: NodeSpec,
+    #[serde(default)]
+    pub(crate) status: NodeStatus,
+}
+
+/// What is wanted of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct NodeSpec {
+    pub(crate) unschedulable: bool,
+    pub(crate) taints: Vec<Taint>,
+}
+
+/// How a node is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct NodeStatus {
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// What keeps pods off a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Taint {
+    pub(crate) key: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) value: String,
+    pub(crate) effect: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time_added: Option<String>,
+}
+
+/// A PodGroup of `scheduling.x-k8s.io`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct PodGroupView {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: PodGroupSpec,
+}
+
+/// What a group asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodGroupSpec {
+    pub(crate) min_member: u32,
+}
+
+impl Meta {
+    pub(crate) fn key(&self) -> ObjectKey {
+        ObjectKey::new(&self.namespace, &self.name)
+    }
+
+    /// The owner that controls this object.
+    pub(crate) fn controller(&self) -> Option<&OwnerRef> {
+        self.owner_references.iter().find(|owner| owner.controller)
+    }
+
+    /// Whether this is an older state than `other` of the same object.
+    pub(crate) fn is_older_than(&self, other: &Self) -> bool {
+        let version = |meta: &Self| meta.resource_version.parse::<u64>().ok();
+        self.uid == other.uid
+            && matches!((version(self), version(other)), (Some(mine), Some(theirs)) if mine < theirs)
+    }
+}
+
+impl PodView {
+    pub(crate) fn key(&self) -> ObjectKey {
+        self.metadata.key()
+    }
+
+    pub(crate) fn uid(&self) -> &Uid {
+        &self.metadata.uid
+    }
+
+    /// The node that it is bound to.
+    pub(crate) fn node(&self) -> Option<KubeNode> {
+        let node = self
+            .spec
+            .node_name
+            .as_deref()
+            .filter(|node| !node.is_empty())?;
+        Some(node.into())
+    }
+
+    pub(crate) fn is_bound(&self) -> bool {
+        self.spec
+            .node_name
+            .as_deref()
+            .is_some_and(|node| !node.is_empty())
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.succeeded() || self.status.phase == "Failed"
+    }
+
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status.phase == "Succeeded"
+    }
+
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Waits for a place: not bound, not over, not on its way out.
+    pub(crate) fn wants_a_place(&self) -> bool {
+        !self.is_bound() && !self.is_terminal() && !self.is_leaving()
+    }
+
+    pub(crate) fn is_gated(&self) -> bool {
+        !self.spec.scheduling_gates.is_empty()
+    }
+
+    pub(crate) fn has_finalizer(&self) -> bool {
+        self.metadata
+            .finalizers
+            .iter()
+            .any(|name| name == FINALIZER)
+    }
+
+    /// The job that its label names.
+    pub(crate) fn job_label(&self) -> Option<&str> {
+        self.metadata.labels.get(JOB_ID_LABEL).map(String::as_str)
+    }
+
+    pub(crate) fn node_annotation(&self) -> Option<&str> {
+        self.metadata
+            .annotations
+            .get(NODE_ANNOTATION)
+            .map(String::as_str)
+    }
+
+    /// The PodGroup that its label names.
+    pub(crate) fn group(&self) -> Option<ObjectKey> {
+        let name = self.metadata.labels.get(POD_GROUP_LABEL)?;
+        Some(ObjectKey::new(&self.metadata.namespace, name))
+    }
+
+    /// Whether it is a NodeSet's own worker.
+    pub(crate) fn is_worker(&self) -> bool {
+        self.metadata.labels.contains_key(WORKER_LABEL)
+            || self
+                .metadata
+                .owner_references
+                .iter()
+                .any(|owner| owner.kind == "NodeSet")
+    }
+
+    pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
+    }
+}
+
+impl NodeView {
+    pub(crate) fn name(&self) -> KubeNode {
+        self.metadata.name.as_str().into()
+    }
+
+    pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
+    }
+}

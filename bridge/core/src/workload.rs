@@ -1,0 +1,413 @@
+//! One workload and its Slurm job: a pod by itself, or a gang.
+//!
+//! ```text
+//!                  accepted            all labelled          RUNNING           all annotated
+//!  Gathering ─▶ Submitting ─▶ Marking ─────────▶ Waiting ─────────▶ Placing ─────────▶ Binding
+//!   ▲  ▲  ▲        │   │                                                                 │
+//!   │  │  │ found  │   │ no answer                                                all bound
+//!   │  │  └────── Doubtful                                                               ▼
+//!   │  └── BackingOff, Refused ◀── Slurm said no                                      Running
+//!   │                                                                                    │
+//!   │   pods left that still want a place         job over, or queued again              │
+//!   └───────────────── Ending ◀───────────────────────── Evicting ◀──────────────────────┤
+//!                        │  ▲                     all pods over, or deleted              │
+//!                     Closed└────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Nothing here is an event handler. [`Workload::drive`] looks at what Kubernetes and Slurm say now
+//! and takes the arrows that are open, so it makes no difference whether this process brought the
+//! workload so far or one that crashed.
+
+mod errands;
+mod gather;
+mod oversee;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_sim::{JobId, SlurmNode, Span, Time};
+
+use crate::{
+    backoff::Backoff,
+    context::Context,
+    explain,
+    facts::FactSubject,
+    input::{CallId, SlurmFault, SlurmReply},
+    jobs::{Jobs, OurJob},
+    mark::Mark,
+    names::{KubeNode, ObjectKey, Uid},
+    outbox::Alarm,
+    poller::Need,
+    slurm::Submission,
+    view::PodView,
+};
+
+/// How long a finalizer may wait for Slurm.
+const FINALIZER_BOUND: Span = Span::secs(30);
+/// How long after a submit in doubt Slurm is asked a second time.
+const SECOND_LOOK: Span = Span::secs(5);
+/// How long a submit whose reply was lost may take to arrive.
+const LATE: Span = Span::secs(30);
+
+/// A place on a node, by both of its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub(crate) slurm: SlurmNode,
+    pub(crate) node: KubeNode,
+}
+
+/// The seats of a workload's pods.
+pub(crate) type Seats = BTreeMap<Uid, Seat>;
+
+/// Where a workload stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stage {
+    /// Its pods, their owners or its group aren't all there yet.
+    Gathering,
+    /// The job is on its way to Slurm.
+    Submitting {
+        mark: Box<Mark>,
+        job: Box<Submission>,
+    },
+    /// It may have arrived: all jobs are read, twice.
+    Doubtful { since: CallId, second: bool },
+    /// Slurm could not take it; it is tried again.
+    BackingOff { until: Time, words: Option<String> },
+    /// It can't run as it is; tried again when it changes, or after a long pause.
+    Refused {
+        until: Time,
+        words: String,
+        job: Option<Box<Submission>>,
+    },
+    /// Its pods get the job's label and our finalizer.
+    Marking { job: JobId },
+    /// The job waits in Slurm's queue.
+    Waiting { job: JobId },
+    /// Its pods get their node's name.
+    Placing { job: JobId, seats: Seats },
+    /// Its pods are bound.
+    Binding {
+        job: JobId,
+        seats: Seats,
+        since: Time,
+    },
+    /// All are bound.
+    Running { job: JobId },
+    /// Slurm took the nodes back: the pods have to leave.
+    Evicting { job: Option<JobId>, why: String },
+    /// The job is told to end.
+    Ending { job: JobId, since: Time },
+    /// Nothing is left to do.
+    Closed,
+}
+
+/// One workload.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    pub(crate) id: Uid,
+    /// The PodGroup, if it is a gang.
+    pub(crate) group: Option<ObjectKey>,
+    pub(crate) members: BTreeSet<Uid>,
+    pub(crate) stage: Stage,
+    /// When a pod last joined.
+    joined_at: Time,
+    /// How many pods a gang needs; kept, because the group may go before its pods do.
+    minimum: usize,
+    /// Submits in a row that came to nothing.
+    failures: u32,
+    /// Some pod failed, or went without saying how it ended.
+    failed: bool,
+    /// Some pod was bound.
+    was_bound: bool,
+    /// Something looks wrong with the job; it is believed when a reply to a later request agrees.
+    suspicion: Option<CallId>,
+    /// Pods that don't belong to the job that was found: each is a workload of its own.
+    pub(crate) strangers: BTreeSet<Uid>,
+}
+
+impl Workload {
+    pub(crate) fn new(id: Uid, group: Option<ObjectKey>) -> Self {
+        Self {
+            id,
+            group,
+            members: BTreeSet::new(),
+            stage: Stage::Gathering,
+            joined_at: Time::ZERO,
+            minimum: 1,
+            failures: 0,
+            failed: false,
+            was_bound: false,
+            suspicion: None,
+            strangers: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn join(&mut self, now: Time, pod: Uid) {
+        self.joined_at = now;
+        self.members.insert(pod);
+    }
+
+    /// A pod is gone; this was its last state.
+    pub(crate) fn lose(&mut self, pod: &PodView) {
+        self.members.remove(pod.uid());
+        self.was_bound |= pod.is_bound();
+        self.failed |= !pod.succeeded();
+    }
+
+    /// Whether a pod that comes now still belongs to it.
+    pub(crate) fn takes(&self, jobs: &Jobs, pod: &PodView) -> Taking {
+        match &self.stage {
+            Stage::Gathering | Stage::BackingOff { .. } | Stage::Refused { .. } => Taking::Yes,
+            Stage::Evicting { .. } | Stage::Ending { .. } | Stage::Closed => Taking::Later,
+            Stage::Submitting { mark, .. } if mark.pods.contains(&pod.key()) => Taking::Yes,
+            Stage::Submitting { .. } => Taking::No,
+            Stage::Doubtful { .. } => Taking::Yes,
+            Stage::Marking { job }
+            | Stage::Waiting { job }
+            | Stage::Placing { job, .. }
+            | Stage::Binding { job, .. }
+            | Stage::Running { job } => {
+                let pods = jobs.get(*job).map_or(&[][..], OurJob::pods);
+                if pods.contains(&pod.key()) {
+                    Taking::Yes
+                } else {
+                    Taking::No
+                }
+            }
+        }
+    }
+
+    /// The job that stands for it.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        self.stage.job()
+    }
+
+    /// How urgently it needs to know how its job is.
+    pub(crate) fn need(&self) -> Need {
+        match &self.stage {
+            Stage::Running { .. } => Need::Running,
+            Stage::Gathering | Stage::BackingOff { .. } | Stage::Refused { .. } | Stage::Closed => {
+                Need::Idle
+            }
+            Stage::Submitting { .. }
+            | Stage::Doubtful { .. }
+            | Stage::Marking { .. }
+            | Stage::Waiting { .. }
+            | Stage::Placing { .. }
+            | Stage::Binding { .. }
+            | Stage::Evicting { .. }
+            | Stage::Ending { .. } => Need::Waiting,
+        }
+    }
+
+    /// What facts about it are about.
+    pub(crate) fn subject(&self, context: &Context<'_>) -> FactSubject {
+        match (&self.group, self.views(context).next()) {
+            (Some(group), _) => FactSubject::Gang(group.clone()),
+            (None, Some(pod)) => FactSubject::Pod(pod.key()),
+            (None, None) => FactSubject::Bridge,
+        }
+    }
+
+    /// Takes every arrow that is open, then gives each pod its errand.
+    pub(crate) fn drive(&mut self, context: &mut Context<'_>) {
+        context.out.cancel_alarm(&Alarm::Workload(self.id.clone()));
+        // Each arrow leads nearer to an end; the bound only guards against a mistake of ours.
+        for _ in 0..16 {
+            let Some(next) = self.arrow(context) else {
+                break;
+            };
+            self.enter(context, next);
+        }
+        self.run_errands(context);
+    }
+
+    fn enter(&mut self, context: &mut Context<'_>, next: Stage) {
+        if self.job() != next.job() {
+            self.suspicion = None;
+        }
+        if matches!(next, Stage::Running { .. }) {
+            self.failures = 0;
+        }
+        explain::tell_entry(self, context, &next);
+        self.stage = next;
+    }
+
+    /// The next stage, if there is reason to move.
+    fn arrow(&mut self, context: &mut Context<'_>) -> Option<Stage> {
+        self.note_outcomes(context);
+        match self.stage.clone() {
+            Stage::Gathering => self.gather(context),
+            Stage::Submitting { .. } | Stage::Closed => None,
+            Stage::Doubtful { since, second } => self.look_for_job(context, since, second),
+            Stage::BackingOff { until, .. } => self.rest_until(context, until),
+            Stage::Refused { until, words, job } => self.reconsider(context, until, &words, job),
+            Stage::Marking { job } => self
+                .oversee(context, job)
+                .or_else(|| self.marked(context, job)),
+            Stage::Waiting { job } => self
+                .oversee(context, job)
+                .or_else(|| self.allocated(context, job)),
+            Stage::Placing { job, seats } => self
+                .oversee(context, job)
+                .or_else(|| self.placed(context, job, &seats)),
+            Stage::Binding { job, since, .. } => self
+                .oversee(context, job)
+                .or_else(|| self.bound(context, job, since)),
+            Stage::Running { job } => self.oversee(context, job),
+            Stage::Evicting { job, .. } => self.evicted(context, job),
+            Stage::Ending { job, since } => self.ended(context, job, since),
+        }
+    }
+
+    /// Takes Slurm's answer to the submit.
+    pub(crate) fn submitted(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Result<SlurmReply, SlurmFault>,
+    ) {
+        let Stage::Submitting {
+            mark,
+            job: submission,
+        } = self.stage.clone()
+        else {
+            return;
+        };
+        let next = match outcome {
+            Ok(SlurmReply::Submitted { job }) => {
+                let since = context.out.last_call();
+                explain::tell_submitted(self, context, job, &submission);
+                context
+                    .jobs
+                    .expect(job, self.id.clone(), Some(*mark), since);
+                Stage::Marking { job }
+            }
+            Err(SlurmFault::Refused { number, text }) => {
+                self.refused(context, number, &text, submission)
+            }
+            Ok(_) | Err(SlurmFault::Unintelligible { .. } | SlurmFault::Lost { .. }) => {
+                context.poller.want_all_jobs(context.now());
+                Stage::Doubtful {
+                    since: context.out.last_call(),
+                    second: false,
+                }
+            }
+        };
+        self.enter(context, next);
+    }
+
+    fn refused(
+        &mut self,
+        context: &mut Context<'_>,
+        number: i64,
+        text: &str,
+        submission: Box<Submission>,
+    ) -> Stage {
+        self.failures += 1;
+        let now = context.now();
+        // Below 2000 are troubles of communication: Slurm hasn't judged the job.
+        if number < 2000 {
+            let until = now + Backoff::REQUEST.after(self.failures);
+            return Stage::BackingOff {
+                until,
+                words: Some(explain::unreachable(text)),
+            };
+        }
+        let until = now + Backoff::REFUSAL.after(self.failures);
+        Stage::Refused {
+            until,
+            words: explain::refused(number, text),
+            job: Some(submission),
+        }
+    }
+
+    /// A job that arrived although its reply was lost is found among all jobs. If it isn't there
+    /// after a second look it is taken for lost; should it come after all, it is surplus.
+    fn look_for_job(
+        &mut self,
+        context: &mut Context<'_>,
+        since: CallId,
+        second: bool,
+    ) -> Option<Stage> {
+        if let Some(found) = self.adopt(context) {
+            return Some(found);
+        }
+        if context
+            .poller
+            .last_full()
+            .is_none_or(|answered| answered <= since)
+        {
+            return None;
+        }
+        if second {
+            context.poller.want_all_jobs(context.now() + LATE);
+            return Some(self.back_off(context, None));
+        }
+        context.poller.want_all_jobs(context.now() + SECOND_LOOK);
+        Some(Stage::Doubtful {
+            since: context.out.last_call(),
+            second: true,
+        })
+    }
+
+    fn back_off(&mut self, context: &Context<'_>, words: Option<String>) -> Stage {
+        self.failures += 1;
+        Stage::BackingOff {
+            until: context.now() + Backoff::REQUEST.after(self.failures),
+            words,
+        }
+    }
+
+    fn rest_until(&mut self, context: &mut Context<'_>, until: Time) -> Option<Stage> {
+        if until <= context.now() || !self.views(context).any(PodView::wants_a_place) {
+            return Some(Stage::Gathering);
+        }
+        context.out.wake_at(until, Alarm::Workload(self.id.clone()));
+        None
+    }
+
+    /// Whether nobody has joined for a while.
+    pub(crate) fn is_quiet(&self, now: Time) -> bool {
+        self.joined_at + gather::QUIET <= now
+    }
+
+    /// Its pods as Kubernetes last described them.
+    pub(crate) fn views<'a>(
+        &'a self,
+        context: &Context<'a>,
+    ) -> impl Iterator<Item = &'a PodView> + use<'a> {
+        let store = context.store;
+        self.members
+            .iter()
+            .filter_map(move |uid| store.pod(uid).map(AsRef::as_ref))
+    }
+}
+
+/// Whether a workload takes a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taking {
+    Yes,
+    /// It has its job already: the pod is a latecomer and gets one of its own.
+    No,
+    /// It is about to end; the pod belongs to its successor.
+    Later,
+}
+
+impl Stage {
+    fn job(&self) -> Option<JobId> {
+        match self {
+            Self::Marking { job }
+            | Self::Waiting { job }
+            | Self::Placing { job, .. }
+            | Self::Binding { job, .. }
+            | Self::Running { job }
+            | Self::Ending { job, .. } => Some(*job),
+            Self::Evicting { job, .. } => *job,
+            Self::Gathering
+            | Self::Submitting { .. }
+            | Self::Doubtful { .. }
+            | Self::BackingOff { .. }
+            | Self::Refused { .. }
+            | Self::Closed => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What is to be done to each pod, given where its workload stands.
+
+use drawbridge_sim::JobId;
+
+use super::{FINALIZER_BOUND, Stage, Workload, oversee};
+use crate::{
+    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, slurm::ObservedState,
+    view::PodView,
+};
+
+impl Workload {
+    /// Gives each pod its errand, where nothing else is out about it.
+    pub(super) fn run_errands(&self, context: &mut Context<'_>) {
+        let explanation = explain::waiting(self, context);
+        let pods: Vec<&PodView> = self.views(context).collect();
+        for pod in pods {
+            if context.desks.must_read(pod.uid()) {
+                context
+                    .desks
+                    .send(context.out, context.author, pod, Errand::Read);
+            } else if context.desks.is_free(pod.uid())
+                && let Some(errand) = self.errand(context, pod, explanation.as_ref())
+            {
+                self.note(context, pod, &errand, explanation.as_ref());
+                context.desks.send(context.out, context.author, pod, errand);
+            }
+        }
+    }
+
+    fn errand(
+        &self,
+        context: &Context<'_>,
+        pod: &PodView,
+        explanation: Option<&explain::Explanation>,
+    ) -> Option<Errand> {
+        if oversee::is_held(pod) && self.may_release(context, pod) {
+            return Some(Errand::Release);
+        }
+        self.stage_errand(context, pod).or_else(|| {
+            let message = &explanation?.message;
+            (pod.wants_a_place() && !explain::is_written(pod, message))
+                .then(|| Errand::Explain(message.clone()))
+        })
+    }
+
+    fn stage_errand(&self, context: &Context<'_>, pod: &PodView) -> Option<Errand> {
+        match &self.stage {
+            Stage::Marking { job } | Stage::Waiting { job } => {
+                let marked = pod.job_label() == Some(&job.to_string()) && pod.has_finalizer();
+                (pod.wants_a_place() && !marked).then_some(Errand::Mark(*job))
+            }
+            Stage::Placing { seats, .. } => {
+                let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
+                let there = pod.node_annotation() == Some(seat.node.as_str());
+                (!there).then(|| Errand::Place(seat.node.clone()))
+            }
+            Stage::Binding { job, seats, .. } => {
+                let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
+                let (slurm, node) = (seat.slurm.clone(), seat.node.clone());
+                Some(Errand::Bind {
+                    job: *job,
+                    slurm,
+                    node,
+                })
+            }
+            Stage::Evicting { job, why } if oversee::is_doomed(pod, *job) && !pod.is_leaving() => {
+                Some(remove(context, pod, *job, why))
+            }
+            Stage::Evicting { .. }
+            | Stage::Gathering
+            | Stage::Submitting { .. }
+            | Stage::Doubtful { .. }
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Running { .. }
+            | Stage::Ending { .. }
+            | Stage::Closed => None,
+        }
+    }
+
+    /// Whether a pod that is done may go: at once if its job goes on or was told, and in any case
+    /// after a while, so that no pod depends on Slurm being reachable.
+    fn may_release(&self, context: &Context<'_>, pod: &PodView) -> bool {
+        match &self.stage {
+            Stage::Marking { .. }
+            | Stage::Waiting { .. }
+            | Stage::Placing { .. }
+            | Stage::Binding { .. }
+            | Stage::Running { .. }
+            | Stage::Evicting { .. } => pod.is_leaving(),
+            Stage::Ending { job, since } => {
+                oversee::is_over(context, *job)
+                    || context.endings.was_told(*job)
+                    || *since + FINALIZER_BOUND <= context.now()
+            }
+            Stage::Gathering
+            | Stage::Submitting { .. }
+            | Stage::Doubtful { .. }
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Closed => true,
+        }
+    }
+
+    /// Says it in an event as well, and in the story.
+    fn note(
+        &self,
+        context: &mut Context<'_>,
+        pod: &PodView,
+        errand: &Errand,
+        explanation: Option<&explain::Explanation>,
+    ) {
+        let Some(note) = explain::note(errand, explanation) else {
+            return;
+        };
+        let event = context.author.event(context.out.now(), pod, note);
+        context.out.kube(Purpose::Note, event);
+    }
+}
+
+/// First say why, then make it leave.
+fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
+    if explain::is_disrupted(pod) {
+        Errand::Remove {
+            grace: grace(context, pod, job),
+        }
+    } else {
+        Errand::Disrupt(why.into())
+    }
+}
+
+/// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
+fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
+    let seen = context.job(job?).and_then(OurJob::seen)?;
+    let (ObservedState::Completing(_), Some(end)) = (&seen.state, seen.end_time) else {
+        return None;
+    };
+    let free_at = end + u64::from(context.config.kill_wait_seconds);
+    let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
+    let own = pod.spec.termination_grace_period_seconds.unwrap_or(30);
+    Some(left.clamp(1, own.max(1)))
+}

@@ -1,0 +1,41 @@
+//! Admission that the server does itself: the priority of pods.
+
+use serde_json::Value;
+
+use crate::kube::{Call, KubeApi, object, status::Refusal};
+
+const CLASSES: &str = "priorityclasses.scheduling.k8s.io";
+
+impl KubeApi {
+    /// Gives a new pod the number that its PriorityClass stands for.
+    pub(crate) fn resolve_priority(
+        &self,
+        call: &Call<'_>,
+        object: &mut Value,
+    ) -> Result<(), Refusal> {
+        if call.target.kind.key != "pods" {
+            return Ok(());
+        }
+        let named = object::text(object, &["spec", "priorityClassName"]);
+        let class = match named {
+            "" => self
+                .list(CLASSES)
+                .find(|class| class["globalDefault"] == true),
+            name => Some(self.get(CLASSES, "", name).ok_or_else(|| {
+                let why = format!("no PriorityClass with name {name} was found");
+                Refusal::forbidden(call.target.kind, object::name(object), &why)
+            })?),
+        };
+        let value = class.map_or(0, |class| class["value"].as_i64().unwrap_or(0));
+        let policy = class.map(|class| object::text(class, &["preemptionPolicy"]).to_owned());
+        let name = class.map(|class| object::name(class).to_owned());
+        let spec = object::map_mut(object, "spec");
+        if let Some(name) = name {
+            spec.insert("priorityClassName".into(), name.into());
+        }
+        spec.insert("priority".into(), value.into());
+        let policy = policy.unwrap_or_else(|| "PreemptLowerPriority".into());
+        object::default(spec, "preemptionPolicy", policy);
+        Ok(())
+    }
+}

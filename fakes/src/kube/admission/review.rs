@@ -1,0 +1,181 @@
+//! `AdmissionReview` v1: what a webhook is told, and what it answers.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Operation;
+use crate::kube::{
+    Call, base64,
+    object::{self, text},
+};
+
+/// The write that admission is about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) operation: Operation,
+    pub(super) object: Option<&'a Value>,
+    pub(super) old: Option<&'a Arc<Value>>,
+}
+
+/// What a webhook decided.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Verdict {
+    Allowed {
+        /// A JSON patch.
+        patch: Option<Value>,
+    },
+    Denied {
+        code: u16,
+        reason: String,
+        message: String,
+    },
+}
+
+/// The review that a webhook gets.
+pub(super) fn request(uid: &str, subject: &Subject<'_>) -> Value {
+    let target = &subject.call.target;
+    let kind = target.kind;
+    let version = target.version;
+    let gvk = json!({"group": kind.group, "version": version, "kind": kind.kind});
+    let gvr = json!({"group": kind.group, "version": version, "resource": kind.resource});
+    let named = subject.object.map_or("", |object| object::name(object));
+    let mut request = json!({
+        "uid": uid,
+        "kind": gvk,
+        "resource": gvr,
+        "requestKind": gvk,
+        "requestResource": gvr,
+        "name": target.name.unwrap_or(named),
+        "operation": subject.operation.as_str(),
+        "userInfo": user_info(&subject.call.user),
+        "object": subject.object,
+        "oldObject": subject.old.map(|old| &**old),
+        "dryRun": subject.call.request.query("dryRun").is_some(),
+        "options": null,
+    });
+    if !target.namespace.is_empty() {
+        request["namespace"] = target.namespace.into();
+    }
+    if let Some(sub) = target.subresource {
+        request["subResource"] = sub.into();
+        request["requestSubResource"] = sub.into();
+    }
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+}
+
+/// A user with the groups that authentication gives everybody.
+fn user_info(user: &str) -> Value {
+    let mut groups = vec![];
+    if let Some(account) = user.strip_prefix("system:serviceaccount:") {
+        groups.push("system:serviceaccounts".to_owned());
+        let namespace = account.split(':').next().unwrap_or("");
+        groups.push(format!("system:serviceaccounts:{namespace}"));
+    }
+    if user.starts_with("system:node:") {
+        groups.push("system:nodes".to_owned());
+    }
+    groups.push("system:authenticated".to_owned());
+    json!({"username": user, "groups": groups})
+}
+
+/// Reads a webhook's answer.
+pub(super) fn verdict(uid: &str, answer: &Value) -> Result<Verdict, String> {
+    let Some(response) = object::at(answer, &["response"]) else {
+        return Err("webhook response was absent".into());
+    };
+    let given = text(response, &["uid"]);
+    if given != uid {
+        return Err(format!("expected response.uid=\"{uid}\", got \"{given}\""));
+    }
+    let Some(allowed) = response["allowed"].as_bool() else {
+        return Err("response.allowed is not a boolean".into());
+    };
+    if allowed {
+        let patch = read_patch(response)?;
+        return Ok(Verdict::Allowed { patch });
+    }
+    let code = response["status"]["code"].as_u64();
+    let code = code
+        .and_then(|code| u16::try_from(code).ok())
+        .filter(|code| *code >= 400);
+    Ok(Verdict::Denied {
+        code: code.unwrap_or(400),
+        reason: text(response, &["status", "reason"]).to_owned(),
+        message: text(response, &["status", "message"]).to_owned(),
+    })
+}
+
+/// The patch: Base64 as Go writes bytes, or a list of numbers as Rust does.
+fn read_patch(response: &Value) -> Result<Option<Value>, String> {
+    let bytes = match &response["patch"] {
+        Value::Null => return Ok(None),
+        Value::String(coded) => base64::decode(coded),
+        Value::Array(list) => list
+            .iter()
+            .map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()))
+            .collect(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    };
+    let bytes = bytes.ok_or("response.patch is neither base64 nor a list of bytes")?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if response["patchType"] != "JSONPatch" {
+        return Err("webhook returned response.patch but not response.patchType".into());
+    }
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| format!("response.patch is not JSON: {error}"))
+}
+
+/// How a denial reads.
+pub(super) fn denial(hook: &str, reason: &str, message: &str) -> String {
+    let denied = format!("admission webhook \"{hook}\" denied the request");
+    match (message, reason) {
+        ("", "") => format!("{denied} without explanation"),
+        ("", reason) => format!("{denied}: {reason}"),
+        (message, _) => format!("{denied}: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_come_as_base64_or_as_bytes() {
+        let bytes = br#"[{"op":"remove","path":"/a"}]"#;
+        for patch in [json!(base64::encode(bytes)), json!(bytes.to_vec())] {
+            let answer = json!({"response": {"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch"}});
+            let patch = json!([{"op": "remove", "path": "/a"}]);
+            assert_eq!(
+                verdict("u", &answer),
+                Ok(Verdict::Allowed { patch: Some(patch) })
+            );
+        }
+    }
+
+    #[test]
+    fn answers_that_are_none_are_errors() {
+        let table = [
+            (json!({}), "webhook response was absent"),
+            (
+                json!({"response": {"uid": "v", "allowed": true}}),
+                "expected response.uid=\"u\", got \"v\"",
+            ),
+            (
+                json!({"response": {"uid": "u"}}),
+                "response.allowed is not a boolean",
+            ),
+            (
+                json!({"response": {"uid": "u", "allowed": true, "patch": "W10="}}),
+                "webhook returned response.patch but not response.patchType",
+            ),
+        ];
+        for (answer, expected) in table {
+            assert_eq!(verdict("u", &answer), Err(expected.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The `behaviour:` part.
+
+use drawbridge_bridge::yaml::path;
+use drawbridge_fakes::{Behaviour, Mpi, PodMatch, Runtime, Spread};
+
+use crate::format::{
+    ScenarioError,
+    duration::Lasting,
+    file::{BehaviourEntry, UniformEntry},
+    source::Source,
+    text_or::TextOr,
+};
+
+/// What an entry means; what it leaves out is as [`Behaviour::default`] says.
+pub(crate) fn read(
+    entry: &BehaviourEntry,
+    at: &str,
+    source: &Source,
+) -> Result<Behaviour, ScenarioError> {
+    let usual = Behaviour::default();
+    let startup = match &entry.startup {
+        Some(startup) => spread(startup, &path::key(at, "startup"), source)?,
+        None => usual.startup,
+    };
+    let runtime = match &entry.runtime {
+        Some(TextOr::Text(text)) if text == "forever" => Runtime::Forever,
+        Some(runtime) => Runtime::For(spread(runtime, &path::key(at, "runtime"), source)?),
+        None => usual.runtime,
+    };
+    Ok(Behaviour {
+        matches: PodMatch {
+            namespace: entry.namespace.clone(),
+            name: entry.name.clone(),
+            labels: entry.labels.clone(),
+        },
+        startup,
+        runtime,
+        exit_code: entry.exit_code,
+        stop: entry.stop.map_or(usual.stop, |stop| stop.0),
+        mpi: entry.mpi.as_ref().map(|mpi| Mpi {
+            group_label: mpi.group_label.clone(),
+            ranks: mpi.ranks,
+        }),
+    })
+}
+
+fn spread(
+    entry: &TextOr<UniformEntry>,
+    at: &str,
+    source: &Source,
+) -> Result<Spread, ScenarioError> {
+    match entry {
+        TextOr::Text(text) => match Lasting::parse(text) {
+            Ok(lasting) => Ok(Spread::Fixed(lasting.0)),
+            Err(wrong) => Err(source.two_lines(at, &wrong)),
+        },
+        TextOr::Full(UniformEntry {
+            uniform: [least, most],
+        }) if least <= most => Ok(Spread::Uniform(least.0, most.0)),
+        TextOr::Full(UniformEntry {
+            uniform: [least, most],
+        }) => Err(source
+            .at(
+                &path::key(at, "uniform"),
+                format!("{least} is longer than {most}"),
+            )
+            .hinted("the shorter duration comes first")),
+    }
+}
