@@ -33,7 +33,9 @@ impl Bridge {
             }
             Purpose::Pod(pod) => self.pod_replied(&pod, outcome),
             Purpose::Node(node) => {
-                if let Some(view) = self.keeper.tended(&mut self.out, &node, outcome) {
+                if let Some(view) = self.keeper.tended(&mut self.out, &node, outcome)
+                    && self.store.node(&node).is_some()
+                {
                     self.put_node(view);
                 }
                 self.touched_nodes.insert(node);
@@ -58,7 +60,9 @@ impl Bridge {
             self.out.tell(subject, text);
         }
         match verdict {
-            Verdict::Is(view) => self.put_pod(*view),
+            // The watch may have said that it is gone before the reply came.
+            Verdict::Is(view) if self.store.pod(pod).is_some() => self.put_pod(*view),
+            Verdict::Is(_) => {}
             Verdict::Gone => self.drop_pod(pod, None),
             Verdict::Unsure => {}
         }

@@ -1,0 +1,14 @@
+//! Dialogues: the bridge talks to a small double of both sides, and the test reads what was said.
+//!
+//! `<` is what happens to the bridge, `>` is what it asks for. Lists, watches, polls and reads are
+//! left out: they are in every dialogue and say nothing.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod crashes;
+mod gangs;
+mod kube;
+mod nodes;
+mod pods;
+mod slurm;
+mod town;

@@ -1,0 +1,123 @@
+//! Slurm, as little of it as the bridge notices. The test decides what starts and when.
+
+use std::collections::BTreeMap;
+
+use drawbridge_core::{
+    NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
+    slurm::{NodeAllocation, NodeInfo, ObservedJob, ObservedState},
+};
+use drawbridge_sim::JobId;
+
+#[derive(Clone)]
+pub(crate) struct Slurm {
+    pub(crate) jobs: BTreeMap<JobId, ObservedJob>,
+    pub(crate) nodes: BTreeMap<String, NodeInfo>,
+    pub(crate) next: u32,
+    /// How the next submits are answered, instead of being accepted.
+    pub(crate) refuse: Option<(i64, &'static str)>,
+}
+
+impl Default for Slurm {
+    fn default() -> Self {
+        Self {
+            jobs: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            next: 7,
+            refuse: None,
+        }
+    }
+}
+
+impl Slurm {
+    pub(crate) fn add_node(&mut self, name: &str) {
+        let node = NodeInfo {
+            name: name.into(),
+            state: vec!["IDLE".into()],
+            reason: String::new(),
+            comment: String::new(),
+            partitions: vec!["main".into()],
+            cpus: 8,
+            memory_mib: 64_000,
+            gres: String::new(),
+        };
+        self.nodes.insert(name.into(), node);
+    }
+
+    pub(crate) fn add_job(&mut self, admin_comment: &str) -> JobId {
+        let id = JobId(self.next);
+        self.next += 1;
+        let job = ObservedJob {
+            id,
+            state: ObservedState::Pending,
+            reason: None,
+            reason_text: None,
+            admin_comment: admin_comment.into(),
+            submit_time: u64::from(id.0),
+            allocation: Vec::new(),
+            start_time: None,
+            end_time: None,
+            partition: "main".into(),
+        };
+        self.jobs.insert(id, job);
+        id
+    }
+
+    pub(crate) fn start(&mut self, job: u32, nodes: &[(&str, u32)]) {
+        let job = self.jobs.get_mut(&JobId(job)).unwrap();
+        job.state = ObservedState::Running;
+        job.reason = None;
+        let nodes = nodes.iter();
+        job.allocation = nodes
+            .map(|(node, cpus)| NodeAllocation {
+                node: (*node).into(),
+                cpus: *cpus,
+            })
+            .collect();
+    }
+
+    pub(crate) fn handle(&mut self, request: &SlurmRequest) -> Result<SlurmReply, SlurmFault> {
+        Ok(match request {
+            SlurmRequest::Submit(job) => {
+                if let Some((number, text)) = self.refuse {
+                    return Err(SlurmFault::Refused {
+                        number,
+                        text: text.into(),
+                    });
+                }
+                SlurmReply::Submitted {
+                    job: self.add_job(&job.admin_comment),
+                }
+            }
+            SlurmRequest::JobStates => {
+                let states = self.jobs.values().map(|job| (job.id, job.state.clone()));
+                SlurmReply::States(states.collect())
+            }
+            SlurmRequest::Job(id) => SlurmReply::Job(self.jobs.get(id).cloned()),
+            SlurmRequest::Jobs => SlurmReply::Jobs(self.jobs.values().cloned().collect()),
+            SlurmRequest::Cancel { job, signal } => {
+                if let Some(job) = self.jobs.get_mut(job) {
+                    job.state = match signal.as_deref() {
+                        None => ObservedState::Cancelled,
+                        Some("USR1") => ObservedState::Completed,
+                        Some(_) => ObservedState::Failed,
+                    };
+                }
+                SlurmReply::Done
+            }
+            SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
+            SlurmRequest::UpdateNode {
+                node,
+                state,
+                reason,
+            } => {
+                let node = self.nodes.get_mut(node.as_str()).unwrap();
+                node.state = match state {
+                    NodeTarget::Drain => vec!["IDLE".into(), "DRAIN".into()],
+                    NodeTarget::Resume => vec!["IDLE".into()],
+                };
+                node.reason.clone_from(reason);
+                SlurmReply::Done
+            }
+        })
+    }
+}
