@@ -89,9 +89,9 @@ impl Slurmctld {
         }
         if let Some(hold) = update.hold {
             if hold {
-                self.hold(now, job, by)?
+                self.hold(now, job, by)?;
             } else {
-                self.release(now, job, by)?
+                self.release(now, job, by)?;
             }
         }
         if let Some(limit) = update.time_limit {
@@ -247,7 +247,8 @@ impl Slurmctld {
 
     fn resume(&mut self, place: usize, from_down: bool) -> Result<(), SlurmError> {
         let node = &self.nodes[place];
-        if !node.drain && !(node.down && from_down) {
+        let out_of_service = node.drain || (node.down && from_down);
+        if !out_of_service {
             return Err(SlurmError::InvalidNodeState);
         }
         self.with_node(place, |node| {

@@ -278,9 +278,10 @@ fn overlaps(held: &Allocation, nodes: &IndexSet) -> bool {
 
 /// When a job gives its nodes back at the latest, as far as backfill knows.
 fn expected_end(job: &Job, now: Time) -> Time {
-    let end = match job.state {
-        JobState::Running => job.start_time.unwrap_or(now) + job.time_limit.unwrap_or(YEAR),
-        _ => now,
+    let end = if job.state == JobState::Running {
+        job.start_time.unwrap_or(now) + job.time_limit.unwrap_or(YEAR)
+    } else {
+        now
     };
     end.max(now + Span::secs(1))
 }

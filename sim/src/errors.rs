@@ -71,6 +71,9 @@ pub enum SlurmError {
     /// 2066: no such quality of service.
     #[error("Invalid qos specification")]
     InvalidQos,
+    /// 2070: the partition takes no jobs.
+    #[error("Required partition not available (inactive or drain)")]
+    PartitionNotAvail,
     /// 2072: no such generic resource.
     #[error("Invalid generic resource (gres) specification")]
     InvalidGres,
@@ -112,6 +115,7 @@ impl SlurmError {
             Self::ReservationInvalid => 2053,
             Self::MissingWorkDir => 2063,
             Self::InvalidQos => 2066,
+            Self::PartitionNotAvail => 2070,
             Self::InvalidGres => 2072,
             Self::JobNotPending => 2073,
             Self::TooManyJobs => 11,

@@ -218,7 +218,7 @@ mod tests {
         fn it_does_what_an_ordered_set_does(a in numbers(), b in numbers(), from in 0..200_usize, to in 0..200_usize) {
             let set = |all: &BTreeSet<usize>| all.iter().copied().collect::<IndexSet>();
             let (x, y) = (set(&a), set(&b));
-            prop_assert_eq!(x.iter().collect::<BTreeSet<_>>(), a.clone());
+            prop_assert_eq!(&x.iter().collect::<BTreeSet<_>>(), &a);
             prop_assert_eq!(x.len(), a.len());
             prop_assert_eq!(x.overlaps(&y), !a.is_disjoint(&b));
             prop_assert_eq!(x.holds(&y), a.is_superset(&b));

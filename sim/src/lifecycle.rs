@@ -105,7 +105,7 @@ impl Slurmctld {
         now: Time,
         job: JobId,
         partition: usize,
-        allocation: Arc<Allocation>,
+        allocation: &Arc<Allocation>,
         backfilled: bool,
     ) {
         self.dequeue(job);
@@ -120,6 +120,11 @@ impl Slurmctld {
         record.expected_start = None;
         record.begin_time = None;
         record.allocation = Some(allocation.clone());
+        self.facts.push(Fact::JobStarted {
+            job,
+            allocation: allocation.clone(),
+            backfilled,
+        });
         for share in &allocation.nodes {
             self.with_node(share.index, |node| {
                 node.usage.take(share);
@@ -129,11 +134,6 @@ impl Slurmctld {
         self.running.insert(job);
         self.stats.started += 1;
         self.stats.backfilled += u64::from(backfilled);
-        self.facts.push(Fact::JobStarted {
-            job,
-            allocation,
-            backfilled,
-        });
         self.schedule_end(now, job);
         self.tell_dependents(now, job);
         self.tell_backfill(now);
@@ -261,8 +261,8 @@ impl Slurmctld {
     }
 
     fn release_nodes(&mut self, now: Time, job: JobId) {
-        self.give_back(job);
         self.facts.push(Fact::JobReleased { job });
+        self.give_back(job);
         self.forget_later(now, job);
         self.tell_dependents(now, job);
         self.ask_for_cycle(now);

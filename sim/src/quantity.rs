@@ -48,8 +48,8 @@ impl Quantity {
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let malformed = || QuantityError::Malformed(text.into());
         let body = text.strip_prefix('+').unwrap_or(text);
-        if body.starts_with('-') {
-            return match Self::parse(body.trim_start_matches('-')) {
+        if let Some(positive) = body.strip_prefix('-') {
+            return match Self::parse(positive) {
                 Ok(zero) if zero.is_zero() => Ok(zero),
                 Ok(_) => Err(QuantityError::Negative(text.into())),
                 Err(_) => Err(malformed()),
@@ -161,7 +161,7 @@ impl Scale {
         match self {
             Self::Decimal(exponent) => shift10(digits, exponent + 9 - places),
             Self::Binary(shift) => {
-                let whole = digits.checked_mul(1 << shift)?;
+                let whole = digits.checked_mul(1_i128 << shift)?;
                 shift10(whole, 9 - places)
             }
         }
@@ -187,8 +187,8 @@ fn mantissa(number: &str) -> Option<(i128, i32)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
     let sound = number.bytes().any(|byte| byte.is_ascii_digit()) && !fraction.contains('.');
-    // 18 places are finer than a billionth of the smallest suffix: what follows can't matter.
-    if !sound || 20 < whole.len() || 18 < fraction.len() {
+    // So many digits fit an i128 with every suffix that doesn't make them too large anyway.
+    if !sound || 28 < whole.len() + fraction.len() {
         return None;
     }
     let digits = format!("{whole}{fraction}");

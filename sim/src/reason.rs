@@ -49,6 +49,7 @@ pub enum Reason {
     NodeDown,
 }
 
+const REQ_NODE_NOT_AVAIL: &str = "ReqNodeNotAvail, May be reserved for other job";
 const NODES_UNAVAILABLE: &str =
     "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
 
@@ -109,14 +110,29 @@ impl Reason {
 /// As squeue prints it.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::RaisedSignal(number) = self {
-            return f.pad(&format!("RaisedSignal:{number}({})", signal_text(*number)));
-        }
-        f.pad(match self {
-            Self::ReqNodeNotAvail => "ReqNodeNotAvail, May be reserved for other job",
+        let text = match self {
+            Self::RaisedSignal(number) => {
+                return f.pad(&format!("RaisedSignal:{number}({})", signal_text(*number)));
+            }
+            Self::ReqNodeNotAvail => REQ_NODE_NOT_AVAIL,
             Self::NodesUnavailable => NODES_UNAVAILABLE,
-            other => other.word(),
-        })
+            Self::None
+            | Self::Resources
+            | Self::Priority
+            | Self::Dependency
+            | Self::DependencyNeverSatisfied
+            | Self::JobHeldUser
+            | Self::JobHeldAdmin
+            | Self::BeginTime
+            | Self::PartitionNodeLimit
+            | Self::PartitionTimeLimit
+            | Self::PartitionDown
+            | Self::PartitionInactive
+            | Self::TimeLimit
+            | Self::NonZeroExitCode
+            | Self::NodeDown => self.word(),
+        };
+        f.pad(text)
     }
 }
 
@@ -150,7 +166,7 @@ mod tests {
         let rows = [
             (Reason::None, "None", "None"),
             (Reason::Resources, "Resources", "Resources"),
-            (Reason::ReqNodeNotAvail, "ReqNodeNotAvail, May be reserved for other job", "ReqNodeNotAvail"),
+            (Reason::ReqNodeNotAvail, REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail"),
             (Reason::NodesUnavailable, NODES_UNAVAILABLE, "Resources"),
             (Reason::RaisedSignal(9), "RaisedSignal:9(Killed)", "RaisedSignal"),
         ];

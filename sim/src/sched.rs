@@ -134,7 +134,7 @@ impl Slurmctld {
                 job,
                 partition,
                 allocation,
-            } => self.start_job(now, job, partition, allocation, backfilled),
+            } => self.start_job(now, job, partition, &allocation, backfilled),
             Decision::Wait { job, reason } => self.set_reason(job, reason),
         }
     }

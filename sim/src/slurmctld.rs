@@ -52,7 +52,7 @@ pub struct Slurmctld {
 }
 
 /// What will happen without anybody asking.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The script of this run ends.
     ScriptEnds {

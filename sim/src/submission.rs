@@ -180,7 +180,8 @@ impl GresAsk {
             per,
         };
         match parts.as_slice() {
-            [name] if !name.is_empty() => Ok(named(name, None, 1)),
+            ["", ..] => Err(format!("`{word}` names no resource")),
+            [name] => Ok(named(name, None, 1)),
             [name, last] if last.starts_with(|c: char| c.is_ascii_digit()) => {
                 Ok(named(name, None, count(last)?))
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     Begin, ExitCode, Fact, IndexSet, Job, JobBehaviour, JobId, JobState, MemoryAsk, Reason,
     SlurmError, SlurmNode, Slurmctld, Submission, Time, TimeLimit,
-    conf::{MemoryDefault, PartitionSpec},
+    conf::{MemoryDefault, PartitionSpec, PartitionState},
     dependency::{Dependency, Met},
     script,
     select::{self, Ask, Features, MemoryNeed, View},
@@ -20,6 +20,7 @@ impl Slurmctld {
         }
         refuse_unmodelled(&submission)?;
         let partitions = self.find_partitions(&submission)?;
+        self.refuse_closed(&partitions)?;
         let ask = self.ask(&submission, partitions[0])?;
         let dependency = self.find_dependency(&submission)?;
         if !partitions
@@ -47,6 +48,16 @@ impl Slurmctld {
                 .ok_or(SlurmError::DefaultPartitionNotSet);
         }
         self.partition_places(&submission.partitions)
+    }
+
+    fn refuse_closed(&self, partitions: &[usize]) -> Result<(), SlurmError> {
+        let open = partitions
+            .iter()
+            .any(|place| match self.partition_spec(*place).state {
+                PartitionState::Up | PartitionState::Down => true,
+                PartitionState::Drain | PartitionState::Inactive => false,
+            });
+        open.then_some(()).ok_or(SlurmError::PartitionNotAvail)
     }
 
     /// The request with defaults filled in from the (first) partition and slurm.conf.
@@ -221,10 +232,11 @@ impl Slurmctld {
             return;
         };
         if job.priority == 0 {
-            let held = !matches!(job.reason, Reason::JobHeldUser | Reason::JobHeldAdmin);
-            return if held {
-                self.set_reason(id, Reason::JobHeldUser)
-            };
+            let told = matches!(job.reason, Reason::JobHeldUser | Reason::JobHeldAdmin);
+            if !told {
+                self.set_reason(id, Reason::JobHeldUser);
+            }
+            return;
         }
         match self.dependency_of(job) {
             Met::Yes => {}

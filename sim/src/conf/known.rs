@@ -27,7 +27,7 @@ pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
 }
 
 /// The known name that looks most like `name`, if any is near.
-pub(super) fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+fn closest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = name.to_ascii_lowercase();
     let distance = |known: &str| strsim::damerau_levenshtein(&lower, &known.to_ascii_lowercase());
     let near = known.iter().map(|known| (distance(known), *known)).min()?;

@@ -217,11 +217,10 @@ fn unknown_node(partition: &str, name: &str, nodes: &[NodeSpec], place: Place) -
     let what =
         format!("partition `{partition}` names node `{name}`, which no NodeName line defines");
     let known: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
-    let hint = known::closest(name, &known).map_or_else(
-        || format!("the nodes are {}", crate::fold_hostlist(&known)),
-        |near| format!("did you mean `{near}`?"),
-    );
-    place.error(what, hint)
+    place.error(
+        what,
+        format!("the nodes are {}", crate::fold_hostlist(&known)),
+    )
 }
 
 fn read_state(word: &Word) -> Result<PartitionState, ConfError> {

@@ -99,10 +99,9 @@ fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     ");
 }
 
-#[test]
-fn wrong_files_are_refused_with_place_and_hint() {
+fn wrong_files() -> Vec<String> {
     let with = |line: &str| format!("{NODES}{MAIN}{line}\n");
-    let rows = [
+    vec![
         with("KillWate=5"),
         with("KillWait=-5"),
         with("KillWait"),
@@ -129,7 +128,12 @@ fn wrong_files_are_refused_with_place_and_hint() {
         MAIN.into(),
         NODES.into(),
         String::new(),
-    ];
+    ]
+}
+
+#[test]
+fn wrong_files_are_refused_with_place_and_hint() {
+    let rows = wrong_files();
     let found: Vec<_> = rows
         .iter()
         .map(|text| {
@@ -137,7 +141,60 @@ fn wrong_files_are_refused_with_place_and_hint() {
             format!("{error}\n    {}", error.hint)
         })
         .collect();
-    insta::assert_snapshot!(found.join("\n"), @"");
+    insta::assert_snapshot!(found.join("\n"), @r#"
+    slurm.conf:3:1: slurm.conf does not know `KillWate`
+        did you mean `KillWait`?
+    slurm.conf:3:10: KillWait=-5 is not understood
+        write a whole number that isn't negative
+    slurm.conf:3:1: `KillWait` has no value
+        each word is Key=Value
+    slurm.conf:3:17: CPUs=-1 is not understood
+        write a whole number that isn't negative
+    slurm.conf:3:17: CPUs=0 is not understood
+        write a whole number of at least 1
+    slurm.conf:3:12: NodeName does not know `CPU`
+        did you mean `CPUs`?
+    slurm.conf:3:10: `1-999999999` stands for more than 131072 names
+        write names such as `n[001-032],login`
+    slurm.conf:3:10: the range `3-1` runs downwards
+        write names such as `n[001-032],login`
+    slurm.conf:3:10: node `n2` is defined twice
+        name each node once
+    slurm.conf:3:1: CPUs=10 fits neither 8 cores nor 8 threads
+        make CPUs the product of sockets, cores and threads, or leave it out
+    slurm.conf:3:17: `few` in `gpu:many:few` is no count
+        write Gres=name[:type][:count], such as gpu:a100:4
+    slurm.conf:3:23: partition `q` names node `n5`, which no NodeName line defines
+        the nodes are n[1-4]
+    slurm.conf:3:38: MaxTime=soon is not understood
+        write minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]] or UNLIMITED
+    slurm.conf:3:17: PartitionName does not know `Noddes`
+        did you mean `Nodes`?
+    slurm.conf:3:15: partition `main` is defined twice
+        name each partition once
+    slurm.conf:3:23: State=OPEN is not understood
+        write one of UP, DOWN, DRAIN, INACTIVE
+    slurm.conf:3:22: SelectTypeParameters does not know `CR_Cores`
+        did you mean `CR_Core`?
+    slurm.conf:3:21: SchedulerParameters does not know `bf_intervall`
+        did you mean `bf_interval`?
+    slurm.conf:3:21: bf_interval=soon in SchedulerParameters is not understood
+        write a whole number that isn't negative
+    slurm.conf:3:15: SchedulerType=sched/magic is not understood
+        write one of sched/backfill, sched/builtin
+    slurm.conf:3:1: `Include` is not supported
+        paste the included file's text here
+    slurm.conf:3:19: the quote is not closed
+        add a closing "
+    slurm.conf:4:3: slurm.conf does not know `KillWayt`
+        did you mean `KillWait`?
+    slurm.conf:1:1: no node is defined
+        add a line such as `NodeName=n[1-4] CPUs=16 RealMemory=64000`
+    slurm.conf:1:1: no partition is defined
+        add a line such as `PartitionName=main Nodes=ALL Default=YES`
+    slurm.conf:1:1: no node is defined
+        add a line such as `NodeName=n[1-4] CPUs=16 RealMemory=64000`
+    "#);
 }
 
 #[test]

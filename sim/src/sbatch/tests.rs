@@ -64,5 +64,21 @@ fn wrong_command_lines_are_refused_with_column_and_hint() {
             format!("{row:<20} {:>2}: {error}; {}", error.column, error.hint)
         })
         .collect();
-    insta::assert_snapshot!(found.join("\n"), @"");
+    insta::assert_snapshot!(found.join("\n"), @"
+    --nodez=2             1: sbatch has no flag `--nodez=2`; did you mean `--nodes`?
+    -N 2 -Z               6: sbatch has no flag `-Z`; see sbatch(1) for the flags there are
+    --array=1-5           1: `--array=1-5`: the model does not honour sbatch's --array yet; leave it out
+    -a 1-5                1: `-a`: the model does not honour sbatch's --array yet; leave it out
+    -N0                   3: `0` is not understood; write a number of nodes such as 2, or a range such as 2-4
+    -n many               4: `many` is not understood; write a whole number of at least 1
+    -t soon               4: `soon` is not understood; write minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]] or UNLIMITED
+    -w n[1-               4: `n[1-` has a bracket without its partner; write n[1-3],n7
+    --mem=lots            7: `lots` is not understood; write megabytes, or an amount such as 8G
+    --gres=gpu:a:b:c      8: `gpu:a:b:c` is not of the form name[:type][:count]; write name[:type][:count], such as gpu:2
+    --begin=tomorrow      9: `tomorrow` is not understood; write now+SECONDS, or now+10minutes, now+2hours, now+1days
+    --wrap 'sleep 5       8: the quote is not closed; add a closing '
+    -N                    1: `-N` needs a value; write it behind the flag
+    job.sh                1: `job.sh`: a script file can't be read here; give the job's commands with --wrap '…'
+    --exclusive=user     13: --exclusive=user is not modelled; write --exclusive
+    ");
 }

@@ -145,7 +145,8 @@ fn take_runs(need: &mut Need<'_>, mut runs: Vec<Run>, offers: &[&Offer]) {
         };
         let run = runs.remove(best);
         let members = members(&run, offers);
-        match best_fit(need, members) {
+        let single = best_fit(need, members).filter(|_| !holds_required(need.ask, &run));
+        match single {
             Some(single) => need.take(single),
             None => take_in_order(need, &run, members),
         }

@@ -1,0 +1,64 @@
+//! What is refused at submission, with Slurm's numbers and words.
+
+use crate::lab::Lab;
+
+#[test]
+fn impossible_jobs_are_refused_with_slurms_own_words() {
+    let conf = "\
+GresTypes=gpu
+NodeName=n[1-2] CPUs=4 RealMemory=1000 Gres=gpu:1 Feature=ib
+PartitionName=main Nodes=n1 Default=YES
+PartitionName=all Nodes=ALL
+";
+    #[rustfmt::skip]
+    let rows = [
+        ("-p nope",                    "2000 Invalid partition name specified"),
+        ("-p all -N3",                 "2014 Requested node configuration is not available"),
+        ("-N2",                        "2014 Requested node configuration is not available"),
+        ("-n1 -c5",                    "2014 Requested node configuration is not available"),
+        ("-n5",                        "2014 Requested node configuration is not available"),
+        ("--mem=1001",                 "2014 Requested node configuration is not available"),
+        ("--gres=gpu:2",               "2014 Requested node configuration is not available"),
+        ("--gres=fpga:1",              "2072 Invalid generic resource (gres) specification"),
+        ("-w n9",                      "2018 Invalid node name specified"),
+        ("-w n2",                      "2004 Requested nodes not in this partition"),
+        ("-C gold",                    "2029 Invalid feature specification"),
+        ("-d afterok:99",              "2038 Job dependency problem"),
+        ("-d sometime:1",              "2038 Job dependency problem"),
+        ("-x n1",                      "2014 Requested node configuration is not available"),
+    ];
+    let mut lab = Lab::new(conf);
+    for (args, refusal) in rows {
+        assert_eq!(lab.try_sbatch(args), Err(refusal.into()), "{args}");
+    }
+    assert!(lab.try_sbatch("-p all -n8 --mem-per-cpu=10").is_ok());
+}
+
+#[test]
+fn what_only_accounting_could_know_is_refused_too() {
+    let conf = "NodeName=n1 CPUs=4\nPartitionName=main Nodes=n1\n";
+    let mut lab = Lab::new(conf);
+    let no_default = "2001 No partition specified or system default partition";
+    assert_eq!(lab.try_sbatch("-n1"), Err(no_default.into()));
+    let mut job = drawbridge_sim::parse_sbatch("-p main").unwrap();
+    job.qos = Some("gold".into());
+    assert_eq!(
+        lab.ctld.submit(lab.now, job.clone()).unwrap_err().number(),
+        2066
+    );
+    job.qos = Some("normal".into());
+    job.reservation = Some("monday".into());
+    assert_eq!(lab.ctld.submit(lab.now, job).unwrap_err().number(), 2053);
+}
+
+#[test]
+fn max_job_count_is_kept() {
+    let mut lab =
+        Lab::new("MaxJobCount=2\nNodeName=n1 CPUs=4\nPartitionName=main Nodes=n1 Default=YES\n");
+    lab.sbatch("-n1");
+    lab.sbatch("-n1");
+    assert_eq!(
+        lab.try_sbatch("-n1"),
+        Err("11 Resource temporarily unavailable".into())
+    );
+}
