@@ -1,2 +1,56 @@
-//! The one binary.
-fn main() {}
+//! `drawbridge`: the one binary. Reads the command line, calls the library, says how it went.
+//!
+//! ```text
+//!   args ──▶ commands/{run, verify, schema, tui, completions} ──▶ exit code
+//!                                     0 all good · 1 an expectation or snapshot failed
+//!                                     2 the input is wrong · 3 a server could not be reached
+//! ```
+
+mod args;
+mod events;
+mod failure;
+mod files;
+mod junit;
+mod play;
+mod run;
+mod schema;
+mod show;
+mod snapshots;
+mod table;
+mod tui;
+mod verify;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::{CommandFactory, Parser};
+
+use crate::{
+    args::{Args, Command},
+    failure::Failure,
+};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    args.color.write_global();
+    match dispatch(args.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = anstream::stderr().write_all(failure.render().as_bytes());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Tui(args) => tui::tui(&args),
+        Command::Schema(args) => schema::schema(args.what),
+        Command::Completions(args) => {
+            let mut script = vec![];
+            clap_complete::generate(args.shell, &mut Args::command(), "drawbridge", &mut script);
+            failure::print(&script)
+        }
+    }
+}

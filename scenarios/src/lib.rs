@@ -1,11 +1,32 @@
 //! Scenario files and the twin world that plays them.
+//!
+//! ```text
+//!   *.yaml ──format──▶ Scenario ──World──▶ records, frames ──expect, laws──▶ Report
+//! ```
+//!
+//! [`run`] plays a scenario and judges it; [`Recording`] plays it so that every moment can be seen
+//! again. The world itself starts at [`World::step`].
 
 pub mod expect;
 pub mod format;
 mod frame;
+mod laws;
+mod log;
+mod names;
+mod object;
 mod record;
+mod recording;
+mod report;
+mod rows;
 mod scenario;
+mod world;
 
+pub use format::ScenarioError;
 pub use frame::{Frame, JobRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
-pub use scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step};
+pub use recording::Recording;
+pub use report::{Report, Run, run};
+pub use scenario::{
+    Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step,
+};
+pub use world::World;

@@ -57,7 +57,8 @@ pub struct Job {
     pub requeue: bool,
     /// The user's comment.
     pub comment: String,
-    pub(crate) behaviour: Arc<JobBehaviour>,
+    /// How its script behaves.
+    pub behaviour: Arc<JobBehaviour>,
     pub(crate) ask: Arc<Ask>,
     /// Places in the list of partitions, in the order named.
     pub(crate) partitions: Vec<usize>,

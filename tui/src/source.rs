@@ -23,3 +23,22 @@ pub trait Source {
         self.len() == 0
     }
 }
+
+/// A recorded run: going back costs no more than going forward.
+impl Source for drawbridge_scenarios::Recording {
+    fn len(&self) -> u64 {
+        Self::len(self)
+    }
+
+    fn frame(&self, event: u64) -> Frame {
+        Self::frame(self, event)
+    }
+
+    fn records(&self) -> &[Record] {
+        Self::records(self)
+    }
+
+    fn event_at(&self, at: Time) -> u64 {
+        Self::event_at(self, at)
+    }
+}

@@ -265,12 +265,9 @@ impl Store {
     }
 
     fn reindex(&mut self, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) {
-        let (was, is) = (owners(old), owners(new));
-        if was != is {
-            reindex_set(&mut self.by_owner, key, &was, &is);
-        }
-        if key.resource == "pods" && node(old) != node(new) {
-            reindex_set(&mut self.by_node, key, &node(old), &node(new));
+        reindex_set(&mut self.by_owner, key, owners(old), owners(new));
+        if key.resource == "pods" {
+            reindex_set(&mut self.by_node, key, node(old), node(new));
         }
         match (old, new) {
             (None, Some(new)) => {
@@ -293,16 +290,15 @@ fn key_of(kind: &'static Kind, object: &Value, known: Option<&ObjectKey>) -> Obj
     })
 }
 
-fn owners(object: Option<&Value>) -> Vec<&str> {
+fn owners(object: Option<&Value>) -> BTreeSet<&str> {
     object.into_iter().flat_map(object::owners).collect()
 }
 
-/// The node of a pod, if it has one.
-fn node(pod: Option<&Value>) -> Vec<&str> {
+fn node(pod: Option<&Value>) -> BTreeSet<&str> {
     let node = pod.map_or("", |pod| object::text(pod, &["spec", "nodeName"]));
-    Some(node)
-        .filter(|node| !node.is_empty())
+    BTreeSet::from([node])
         .into_iter()
+        .filter(|node| !node.is_empty())
         .collect()
 }
 
@@ -310,10 +306,10 @@ fn node(pod: Option<&Value>) -> Vec<&str> {
 fn reindex_set(
     index: &mut BTreeMap<Arc<str>, BTreeSet<ObjectKey>>,
     key: &ObjectKey,
-    old: &[&str],
-    new: &[&str],
+    old: BTreeSet<&str>,
+    new: BTreeSet<&str>,
 ) {
-    for gone in old.iter().filter(|name| !new.contains(name)) {
+    for gone in old.difference(&new) {
         if let Some(set) = index.get_mut(*gone) {
             set.remove(key);
             if set.is_empty() {
@@ -321,7 +317,7 @@ fn reindex_set(
             }
         }
     }
-    for come in new {
+    for come in new.difference(&old) {
         index.entry((*come).into()).or_default().insert(key.clone());
     }
 }

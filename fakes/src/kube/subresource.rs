@@ -38,7 +38,9 @@ impl KubeApi {
                 "log" | "exec" | "attach" | "portforward" | "resize" | "ephemeralcontainers",
                 _,
             ) => Err(Refusal::not_modelled(&format!("pods/{sub}"))),
-            ("namespaces", "finalize", _) => Err(Refusal::not_modelled("namespaces/finalize")),
+            ("namespaces", "finalize", _) => {
+                Err(Refusal::not_modelled("the deletion of namespaces"))
+            }
             _ => Err(Refusal::unknown_resource()),
         }
     }

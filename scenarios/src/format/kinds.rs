@@ -24,6 +24,8 @@ static KINDS: &[Kind] = &[
     row("v1",                           "Pod",           "pods",            true,  false),
     row("v1",                           "ConfigMap",     "configmaps",      true,  false),
     row("v1",                           "ServiceAccount", "serviceaccounts", true, false),
+    row("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false, false),
+    row("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false, false),
     row("batch/v1",                     "Job",           "jobs",            true,  false),
     row("apps/v1",                      "Deployment",    "deployments",     true,  true),
     row("apps/v1",                      "ReplicaSet",    "replicasets",     true,  true),

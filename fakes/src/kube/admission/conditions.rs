@@ -2,6 +2,8 @@
 //!
 //! `object.spec.schedulerName == 'x' && request.namespace != 'kube-system'`
 
+use serde_json::Value;
+
 use super::review::Subject;
 
 /// A conjunction of comparisons.
@@ -69,8 +71,10 @@ impl Comparison {
                 .get(key)
                 .ok_or_else(|| format!("no such key: {key}"))?;
         }
-        let text = value.as_str().map(str::to_owned);
-        text.ok_or_else(|| format!("no such overload: {value} is not a string"))
+        match value {
+            Value::String(text) => Ok(text.clone()),
+            other => Err(format!("no such overload: {other} is not a string")),
+        }
     }
 }
 

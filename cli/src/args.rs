@@ -1,0 +1,184 @@
+//! The command line. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use drawbridge_sim::Seed;
+
+/// Run Kubernetes workloads on Slurm, or rehearse it first.
+///
+/// Drawbridge is a digital twin of a Kubernetes cluster and a Slurm cluster with a bridge between
+/// them. Scenario files say what is there, what happens and what must come of it; one seed gives
+/// one outcome, to the last event.
+#[derive(Debug, Parser)]
+#[command(name = "drawbridge", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  all good
+  1  an expectation, a law or a snapshot failed
+  2  the input is wrong: file, line, column and a hint are printed
+  3  a server could not be reached
+
+Start with:
+  drawbridge run scenarios
+  drawbridge tui scenarios/mpi_podgroup.yaml";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Play scenarios and judge them
+    ///
+    /// Plays scenario files, or every `*.yaml` in folders (folders named `files` are left out),
+    /// and prints a table of results.
+    Run(RunArgs),
+    /// Prove that scenarios are deterministic
+    ///
+    /// Plays each scenario in separate processes with other time zones, languages, working
+    /// directories and numbers of workers, and compares every event. On a difference the first
+    /// event that differs is printed.
+    Verify(VerifyArgs),
+    /// Explore a run, forwards and backwards in time
+    Tui(TuiArgs),
+    /// Print the JSON Schema of scenario files or of the bridge's configuration
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// Scenario files, or folders of them
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Play with this seed instead of each scenario's own
+    #[arg(long, value_parser = seed)]
+    pub(crate) seed: Option<Seed>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub(crate) output: Output,
+    /// Write every event to this file, as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Write the results to this file, as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Compare each story with DIR/<scenario>.snap, and fail where they differ
+    #[arg(long, value_name = "DIR", conflicts_with = "update_snapshots")]
+    pub(crate) check_snapshots: Option<PathBuf>,
+    /// Write each story to DIR/<scenario>.snap
+    #[arg(long, value_name = "DIR")]
+    pub(crate) update_snapshots: Option<PathBuf>,
+    /// How many scenarios to play at a time [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) workers: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// Scenario files, or folders of them
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Play with this seed instead of each scenario's own
+    #[arg(long, value_parser = seed)]
+    pub(crate) seed: Option<Seed>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = VerifyOutput::Table)]
+    pub(crate) output: VerifyOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TuiArgs {
+    /// The scenario to play
+    pub(crate) path: PathBuf,
+    /// Play with this seed instead of the scenario's own
+    #[arg(long, value_parser = seed)]
+    pub(crate) seed: Option<Seed>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SchemaArgs {
+    /// Which schema
+    #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+    pub(crate) what: SchemaOf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// What `run` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// One line per scenario, and what failed
+    Table,
+    /// One JSON document per scenario, a line each
+    Json,
+    /// What happened, as a story
+    Story,
+}
+
+/// What `verify` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerifyOutput {
+    /// One line per scenario
+    Table,
+    /// One JSON document per scenario, a line each
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Scenario files
+    Scenario,
+    /// The bridge's configuration
+    Config,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Makes this the choice for everything that is printed.
+    pub(crate) fn write_global(self) {
+        let choice = match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+fn seed(text: &str) -> Result<Seed, String> {
+    text.parse().map(Seed).map_err(|_| "a seed is a whole number from 0 to 2^64-1".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+}

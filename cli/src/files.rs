@@ -1,0 +1,80 @@
+//! Finds scenario files and reads them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use drawbridge_scenarios::{Scenario, format};
+
+use crate::failure::Failure;
+
+/// Folders of this name hold what scenarios include.
+const INCLUDED: &str = "files";
+
+/// A scenario and where it was read.
+pub(crate) struct Loaded {
+    pub(crate) path: PathBuf,
+    pub(crate) scenario: Scenario,
+}
+
+/// Reads every scenario that the paths name. All mistakes are reported, not just the first.
+pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
+    let (mut loaded, mut errors) = (vec![], vec![]);
+    for path in find(paths)? {
+        let text = fs::read_to_string(&path)
+            .map_err(|error| Failure::path(&path, error, "give a readable text file"))?;
+        let beside = Beside(path.parent().unwrap_or(Path::new(".")));
+        match format::parse(&path.display().to_string(), &text, &beside) {
+            Ok(scenario) => loaded.push(Loaded { path, scenario }),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(loaded) } else { Err(Failure::Scenarios(errors)) }
+}
+
+/// The scenario files that the paths name, in the order given, folders by name.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = vec![];
+    for path in paths {
+        if path.is_dir() {
+            let before = found.len();
+            search(path, &mut found)?;
+            if found.len() == before {
+                return Err(Failure::path(path, "no scenario in this folder", "scenarios end in .yaml"));
+            }
+        } else if path.exists() {
+            found.push(path.clone());
+        } else {
+            return Err(Failure::path(path, "no such file or folder", "give a scenario file or a folder of them"));
+        }
+    }
+    Ok(found)
+}
+
+fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let read = || -> std::io::Result<Vec<PathBuf>> {
+        fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    };
+    let mut entries = read().map_err(|error| Failure::path(folder, error, "give a readable folder"))?;
+    entries.sort();
+    for path in entries {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != INCLUDED && name != "src" && name != "tests" && name != "benches" {
+            search(&path, found)?;
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Files that a scenario includes, relative to itself.
+struct Beside<'a>(&'a Path);
+
+impl format::Files for Beside<'_> {
+    fn read(&self, path: &str) -> Result<String, String> {
+        let path = self.0.join(path);
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+}

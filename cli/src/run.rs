@@ -1,0 +1,51 @@
+//! `drawbridge run`: plays, judges, prints, and writes what was asked for.
+
+use drawbridge_scenarios::Run;
+
+use crate::{
+    args::{Output, RunArgs},
+    events,
+    failure::{Failure, print},
+    files::{self, Loaded},
+    junit, play, show, snapshots,
+};
+
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let loaded = files::load(&args.paths)?;
+    let runs = play::play(&loaded, args.seed, args.workers);
+    let differing = match (&args.check_snapshots, &args.update_snapshots) {
+        (Some(folder), _) => snapshots::check(folder, &runs)?,
+        (None, Some(folder)) => snapshots::update(folder, &loaded, &runs)?,
+        (None, None) => vec![],
+    };
+    if let Some(path) = &args.events {
+        events::write(path, &runs)?;
+    }
+    if let Some(path) = &args.junit {
+        junit::write(path, &runs)?;
+    }
+    print(render(args, &loaded, &runs, &differing).as_bytes())?;
+    verdict(&runs, &differing)
+}
+
+fn render(args: &RunArgs, loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
+    match args.output {
+        Output::Table => show::table(loaded, runs, args.seed, differing),
+        Output::Json => runs.iter().map(json_line).collect(),
+        Output::Story => runs.iter().map(Run::story_text).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn json_line(run: &Run) -> String {
+    let document = serde_json::to_string(&run.report).expect("a report has only text, numbers and lists");
+    format!("{document}\n")
+}
+
+fn verdict(runs: &[Run], differing: &[String]) -> Result<(), Failure> {
+    let n_failed = runs.iter().filter(|run| !run.report.passed).count();
+    match (n_failed, differing.len()) {
+        (0, 0) => Ok(()),
+        (0, n) => Err(Failure::Unmet(format!("{n} of {} snapshots differ", runs.len()))),
+        (n, _) => Err(Failure::Unmet(format!("{n} of {} scenarios failed", runs.len()))),
+    }
+}

@@ -1,0 +1,141 @@
+//! What must never happen, looked at after every event, in every build.
+//!
+//! ```text
+//!   facts, changes, requests ──▶ an index for each law ──▶ findings: sentences that start "I3: "
+//!                                     │
+//!              every 4,096 events ────┴──▶ counted again from nothing; must agree
+//! ```
+//!
+//! | law | in short | where |
+//! |---|---|---|
+//! | I1 | a pod is bound once, to a node of its job's last observed allocation | [`bindings`] |
+//! | I2, I2b | no member of a gang binds early; then all bind, or none stay | [`bindings`], [`bounds`] |
+//! | I3 | nothing is held twice, on either side | [`holdings`] |
+//! | I4, I4b | one job per workload has pods; surplus and orphans go | [`bindings`], [`bounds`] |
+//! | I5 | every pod that we touch can be deleted | [`bounds`] |
+//! | I6 | nothing is cancelled, drained or resumed that isn't ours | [`ownership`] |
+//! | I7 | a job that Slurm released has no running pod for long | [`bounds`] |
+//! | I8 | no workload waits for the bridge because of another | [`bounds`] |
+//! | I9 | the reason on the pod is what Slurm said not long ago | [`bounds`] |
+
+mod bindings;
+mod bounds;
+mod holdings;
+mod ownership;
+
+use drawbridge_core::{Effect, Input, SlurmReply};
+use drawbridge_fakes::{Change, KubeApi};
+use drawbridge_sim::{Fact, Slurmctld, Time};
+
+use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
+pub(crate) use self::ownership::mark;
+use crate::scenario::Scenario;
+
+/// How often everything is counted again.
+const RECOUNT_EVERY: u64 = 4096;
+
+/// All laws, and what was found.
+#[derive(Clone)]
+pub(crate) struct Laws {
+    bindings: Bindings,
+    bounds: Bounds,
+    holdings: Holdings,
+    ownership: Ownership,
+    recounted: u64,
+    findings: Vec<String>,
+    reported: usize,
+}
+
+impl Laws {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let config = scenario.bridge.as_ref();
+        let scheduler = config.map_or("", |config| &config.scheduler_name);
+        let cluster = config.map_or("", |config| &config.cluster_id);
+        Self {
+            bindings: Bindings::new(scheduler),
+            bounds: Bounds::new(scheduler, cluster),
+            holdings: Holdings::default(),
+            ownership: Ownership::new(cluster),
+            recounted: 0,
+            findings: vec![],
+            reported: 0,
+        }
+    }
+
+    /// Everything found so far.
+    pub(crate) fn violations(&self) -> &[String] {
+        &self.findings
+    }
+
+    /// What was found since the last call.
+    pub(crate) fn take_new(&mut self) -> Vec<String> {
+        let new = self.findings[self.reported..].to_vec();
+        self.reported = self.findings.len();
+        new
+    }
+
+    pub(crate) fn bridge_up(&mut self, now: Time) {
+        self.bounds.bridge_up(now);
+    }
+
+    pub(crate) fn bridge_down(&mut self) {
+        self.bounds.bridge_down();
+    }
+
+    /// The bridge heard something.
+    pub(crate) fn told(&mut self, input: &Input) {
+        let Input::SlurmReplied { outcome: Ok(reply), .. } = input else { return };
+        match reply {
+            SlurmReply::Job(Some(job)) => self.bindings.observed(job),
+            SlurmReply::Jobs(jobs) => jobs.iter().for_each(|job| self.bindings.observed(job)),
+            SlurmReply::Job(None)
+            | SlurmReply::Submitted { .. }
+            | SlurmReply::States(_)
+            | SlurmReply::Nodes(_)
+            | SlurmReply::Done => {}
+        }
+    }
+
+    /// A request of the bridge is about to be performed.
+    pub(crate) fn arrives(&mut self, effect: &Effect, slurm: &Slurmctld) {
+        if let Effect::Slurm { request, .. } = effect {
+            self.findings.extend(self.ownership.check(request, slurm));
+            self.bounds.requested(request);
+        }
+    }
+
+    /// slurmctld did something.
+    pub(crate) fn slurm_fact(&mut self, now: Time, fact: &Fact, slurm: &Slurmctld) {
+        self.findings.extend(self.holdings.slurm_fact(fact, slurm));
+        self.bounds.slurm_fact(now, fact, slurm);
+    }
+
+    /// The API server changed something.
+    pub(crate) fn kube_change(&mut self, now: Time, change: &Change, slurm: &Slurmctld) {
+        self.findings.extend(self.holdings.kube_change(change));
+        self.findings.extend(self.bindings.kube_change(change, slurm));
+        self.bounds.kube_change(now, change);
+    }
+
+    /// An event is over: deadlines that have come are looked at, and now and then everything.
+    pub(crate) fn after_event(&mut self, now: Time, events: u64, slurm: &Slurmctld, api: &KubeApi) {
+        self.findings.extend(self.bounds.due(now, slurm, api));
+        if self.recounted + RECOUNT_EVERY <= events {
+            self.recounted = events;
+            self.recount(slurm, api);
+        }
+    }
+
+    /// The world is over.
+    pub(crate) fn at_the_end(&mut self, slurm: &Slurmctld, api: &KubeApi, is_quiet: bool) {
+        self.recount(slurm, api);
+        if is_quiet {
+            self.findings.extend(self.bounds.orphans(slurm, api));
+        }
+    }
+
+    fn recount(&mut self, slurm: &Slurmctld, api: &KubeApi) {
+        self.findings.extend(self.holdings.recount(slurm, api));
+        self.findings.extend(self.bindings.recount(api));
+    }
+}

@@ -1,0 +1,168 @@
+//! I1, I2 and I4: who may be bound where, and when.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_core::slurm::ObservedJob;
+use drawbridge_fakes::{Change, ChangeKind, KubeApi};
+use drawbridge_sim::{JobId, Slurmctld};
+use serde_json::Value;
+
+use super::ownership::mark;
+use crate::{names::Names, object::Object};
+
+/// What is known of bindings.
+#[derive(Clone)]
+pub(super) struct Bindings {
+    scheduler: String,
+    /// Pods of ours that are bound and have not ended, by uid.
+    bound: BTreeMap<String, Bound>,
+    /// The allocation that the bridge last heard of.
+    allocations: BTreeMap<JobId, BTreeSet<String>>,
+    /// Jobs with bound pods, by workload, and how many pods each has.
+    jobs: BTreeMap<String, BTreeMap<JobId, u32>>,
+    /// The least number of members of each group, by `namespace/name`.
+    groups: BTreeMap<String, u64>,
+    names: Names,
+}
+
+/// One bound pod.
+#[derive(Clone)]
+struct Bound {
+    node: String,
+    /// The job and the workload that it stood for when the pod was bound.
+    of: Option<(JobId, String)>,
+}
+
+impl Bindings {
+    pub(super) fn new(scheduler: &str) -> Self {
+        Self {
+            scheduler: scheduler.to_owned(),
+            bound: BTreeMap::new(),
+            allocations: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            names: Names::default(),
+        }
+    }
+
+    /// The bridge heard of a job.
+    pub(super) fn observed(&mut self, job: &ObservedJob) {
+        let nodes = job.allocation.iter().map(|it| it.node.as_str().to_owned()).collect();
+        self.allocations.insert(job.id, nodes);
+    }
+
+    pub(super) fn kube_change(&mut self, change: &Change, slurm: &Slurmctld) -> Vec<String> {
+        let object = Object(&change.object);
+        match &*change.resource {
+            "nodes" => self.names.learn_node(object),
+            "podgroups.scheduling.x-k8s.io" => self.learn_group(object),
+            "pods" => {
+                self.names.learn_worker(object);
+                if object.scheduler() == self.scheduler {
+                    return self.pod(change, object, slurm);
+                }
+            }
+            _ => {}
+        }
+        vec![]
+    }
+
+    fn learn_group(&mut self, group: Object<'_>) {
+        let least = group.0.pointer("/spec/minMember").and_then(Value::as_u64).unwrap_or(1);
+        self.groups.insert(group.key(), least);
+    }
+
+    fn pod(&mut self, change: &Change, pod: Object<'_>, slurm: &Slurmctld) -> Vec<String> {
+        let has_ended = change.kind == ChangeKind::Deleted || pod.is_terminal();
+        if has_ended {
+            self.unbind(pod);
+            return vec![];
+        }
+        let known = self.bound.get(pod.uid()).map(|bound| bound.node.clone());
+        match (known, pod.node()) {
+            (None, Some(node)) => self.bind(pod, node, slurm),
+            (Some(from), to) if to != Some(&from) => {
+                let to = to.unwrap_or("nowhere");
+                vec![format!("I1: pod {} was bound to {from} and then to {to}", pod.key())]
+            }
+            (Some(_) | None, _) => vec![],
+        }
+    }
+
+    fn bind(&mut self, pod: Object<'_>, node: &str, slurm: &Slurmctld) -> Vec<String> {
+        let workload = pod.job().and_then(|job| Some((job, slurm.job(job)?)));
+        let workload = workload.and_then(|(job, it)| Some((job, mark(&it.submission.admin_comment)?)));
+        let of = workload.map(|(job, mark)| (job, mark.workload));
+        self.bound.insert(pod.uid().to_owned(), Bound { node: node.to_owned(), of: of.clone() });
+        let Some((job, workload)) = of else {
+            return vec![format!("I1: pod {} was bound without a job of its own", pod.key())];
+        };
+        [
+            self.check_allocation(pod, node, job),
+            self.check_gang(pod, job, slurm),
+            self.check_sole_job(pod, job, workload),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// I1: the node is one of those that Slurm gave to the job.
+    fn check_allocation(&self, pod: Object<'_>, node: &str, job: JobId) -> Option<String> {
+        let given = self.allocations.get(&job);
+        let mut names = self.names.slurm_names(node);
+        let is_given = given.is_some_and(|given| names.any(|name| given.contains(name)));
+        (!is_given).then(|| {
+            format!("I1: pod {} was bound to {node}, where job {job} has nothing", pod.key())
+        })
+    }
+
+    /// I2: the job holds room for the gang's least number of members.
+    fn check_gang(&self, pod: Object<'_>, job: JobId, slurm: &Slurmctld) -> Option<String> {
+        let group = format!("{}/{}", pod.namespace(), pod.gang()?);
+        let least = *self.groups.get(&group)?;
+        let job = slurm.job(job)?;
+        let n_members = mark(&job.submission.admin_comment)?.pods.len() as u64;
+        // A pod that joins a gang after it was submitted has a job of its own.
+        let is_latecomer = n_members == 1;
+        let is_early = !job.allocation.is_some() || (n_members < least && !is_latecomer);
+        is_early.then(|| {
+            format!("I2: pod {} was bound before {least} members had room", pod.key())
+        })
+    }
+
+    /// I4: no other job of the workload has bound pods.
+    fn check_sole_job(&mut self, pod: Object<'_>, job: JobId, workload: String) -> Option<String> {
+        let jobs = self.jobs.entry(workload).or_default();
+        *jobs.entry(job).or_default() += 1;
+        let other = jobs.keys().find(|it| **it != job)?;
+        Some(format!("I4: pod {} was bound for job {job} beside job {other}", pod.key()))
+    }
+
+    fn unbind(&mut self, pod: Object<'_>) {
+        let Some(Bound { of: Some((job, workload)), .. }) = self.bound.remove(pod.uid()) else {
+            return;
+        };
+        let Some(jobs) = self.jobs.get_mut(&workload) else { return };
+        if let Some(count) = jobs.get_mut(&job) {
+            *count -= 1;
+        }
+        jobs.retain(|_, count| *count > 0);
+        if jobs.is_empty() {
+            self.jobs.remove(&workload);
+        }
+    }
+
+    /// Counts the bound pods again, from the store.
+    pub(super) fn recount(&self, api: &KubeApi) -> Option<String> {
+        let is_bound = |pod: &Object<'_>| {
+            pod.scheduler() == self.scheduler && pod.node().is_some() && !pod.is_terminal()
+        };
+        let pods = api.list("pods").map(|pod| Object(pod)).filter(is_bound);
+        let counted: BTreeSet<&str> = pods.map(Object::uid).collect();
+        let kept: BTreeSet<&str> = self.bound.keys().map(String::as_str).collect();
+        (counted != kept).then(|| {
+            format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len())
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! I6: nothing is cancelled, drained or resumed that isn't ours.
+//!
+//! Looked at when the request arrives, against what is true there and then.
+
+use drawbridge_core::{NodeTarget, SlurmRequest, names::REASON_PREFIX};
+use drawbridge_sim::{JobId, SlurmNode, Slurmctld};
+use serde_json::Value;
+
+/// The law, with the mark by which our jobs are known.
+#[derive(Clone)]
+pub(super) struct Ownership {
+    cluster: String,
+}
+
+impl Ownership {
+    pub(super) fn new(cluster: &str) -> Self {
+        Self { cluster: cluster.to_owned() }
+    }
+
+    pub(super) fn check(&self, request: &SlurmRequest, slurm: &Slurmctld) -> Option<String> {
+        match request {
+            SlurmRequest::Cancel { job, .. } => self.cancel(*job, slurm),
+            SlurmRequest::UpdateNode { node, state, .. } => Self::node(node, *state, slurm),
+            SlurmRequest::Submit(_)
+            | SlurmRequest::JobStates
+            | SlurmRequest::Job(_)
+            | SlurmRequest::Jobs
+            | SlurmRequest::Nodes => None,
+        }
+    }
+
+    fn cancel(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
+        let comment = &slurm.job(job)?.submission.admin_comment;
+        let is_ours = mark(comment).is_some_and(|mark| mark.cluster == self.cluster);
+        (!is_ours).then(|| format!("I6: the bridge ended job {job}, which is not its own"))
+    }
+
+    fn node(node: &SlurmNode, state: NodeTarget, slurm: &Slurmctld) -> Option<String> {
+        let reason = &slurm.node(node)?.reason.as_ref()?.text;
+        let is_foreign = !reason.is_empty() && !reason.starts_with(REASON_PREFIX);
+        let verb = match state {
+            NodeTarget::Drain => "drained",
+            NodeTarget::Resume => "resumed",
+        };
+        is_foreign.then(|| {
+            format!("I6: the bridge {verb} node {node}, which somebody else had taken out: {reason}")
+        })
+    }
+}
+
+/// What a job's `admin_comment` says, if it is a mark of some bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) cluster: String,
+    pub(crate) workload: String,
+    pub(crate) pods: Vec<String>,
+}
+
+/// Reads a mark. Written apart from the core's own reader, so that they check each other.
+pub(crate) fn mark(comment: &str) -> Option<Mark> {
+    let value: Value = serde_json::from_str(comment).ok()?;
+    let text = |key: &str| value[key].as_str().map(str::to_owned);
+    let pods = value["pods"].as_array()?.iter().filter_map(Value::as_str);
+    let pods = pods.map(str::to_owned).collect();
+    Some(Mark { cluster: text("cluster")?, workload: text("workload")?, pods })
+}

@@ -1,0 +1,145 @@
+//! What came of a run: the document that `run -o json` prints.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{HashChain, Seed, Time};
+use serde::Serialize;
+
+use crate::{
+    expect::{Expectation, Outcome, When},
+    frame::{Frame, JobRow, NodeRow, PodRow},
+    record::{Level, Record},
+    scenario::Scenario,
+    world::World,
+};
+
+/// The outcome of one scenario under one seed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The scenario's name.
+    pub scenario: String,
+    /// What it shows.
+    pub why: String,
+    /// The seed it ran with.
+    pub seed: Seed,
+    /// Every expectation was met and no law was broken.
+    pub passed: bool,
+    /// How much time passed in the world.
+    pub virtual_ms: Time,
+    /// How many records were written.
+    pub events: u64,
+    /// The hash over all of them.
+    pub event_hash: HashChain,
+    /// What was expected, and whether it came.
+    pub expectations: Vec<Outcome>,
+    /// The laws that were broken, as sentences; they also count as failed.
+    pub violations: Vec<String>,
+    /// Pods at the end.
+    pub pods: Vec<PodRow>,
+    /// Jobs at the end.
+    pub jobs: Vec<JobRow>,
+    /// Nodes at the end.
+    pub nodes: Vec<NodeRow>,
+    /// Counters at the end.
+    pub metrics: BTreeMap<String, u64>,
+    /// Settings that the model knows but doesn't honour yet.
+    pub notes: Vec<String>,
+}
+
+/// A report with the records that it rests on.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The outcome.
+    pub report: Report,
+    /// Everything that happened.
+    pub records: Vec<Record>,
+}
+
+impl Run {
+    /// The story: what a person wants to read of the records.
+    pub fn story(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| record.level == Level::Story)
+    }
+
+    /// The story as text, between what it shows and how it ended: the body of a snapshot.
+    pub fn story_text(&self) -> String {
+        let Report { scenario, why, events, virtual_ms, event_hash, .. } = &self.report;
+        let lines: String = self.story().map(|record| format!("{record}\n")).collect();
+        format!("{scenario}: {why}\n\n{lines}\n{events} events in {virtual_ms}, hash {event_hash}\n")
+    }
+}
+
+/// Plays a scenario and judges it.
+pub fn run(scenario: &Scenario, seed: Seed) -> Run {
+    let mut world = World::new(scenario, seed);
+    let mut judge = Judge::new(scenario);
+    let mut records = world.take_records();
+    loop {
+        let next = world.next_at();
+        judge.before(next, &world, &records);
+        if !world.step() {
+            break;
+        }
+        records.extend(world.take_records());
+    }
+    records.extend(world.take_records());
+    judge.before(None, &world, &records);
+    Run { report: report(scenario, seed, &world, judge.outcomes()), records }
+}
+
+fn report(scenario: &Scenario, seed: Seed, world: &World, expectations: Vec<Outcome>) -> Report {
+    let Frame { now, events, pods, jobs, nodes, metrics, .. } = world.frame();
+    let violations = world.violations().to_vec();
+    Report {
+        scenario: scenario.name.clone(),
+        why: scenario.why.clone(),
+        seed,
+        passed: violations.is_empty() && expectations.iter().all(|outcome| outcome.passed),
+        virtual_ms: now,
+        events,
+        event_hash: world.hash(),
+        expectations,
+        violations,
+        pods,
+        jobs,
+        nodes,
+        metrics,
+        notes: scenario.notes.clone(),
+    }
+}
+
+/// Looks at each expectation when its time has come.
+struct Judge<'a> {
+    waiting: Vec<(usize, &'a Expectation)>,
+    outcomes: BTreeMap<usize, Outcome>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        Self { waiting: scenario.expect.iter().enumerate().collect(), outcomes: BTreeMap::new() }
+    }
+
+    /// The world's next event is at `next`: whatever is expected before it is looked at now.
+    fn before(&mut self, next: Option<Time>, world: &World, records: &[Record]) {
+        let is_due = |when: When| match (when, next) {
+            (_, None) => true,
+            (When::At(at), Some(next)) => at < next,
+            (When::End, Some(_)) => false,
+        };
+        if !self.waiting.iter().any(|(_, it)| is_due(it.at)) {
+            return;
+        }
+        let frame = world.frame();
+        let (due, waiting) = self.waiting.iter().partition(|(_, it)| is_due(it.at));
+        self.waiting = waiting;
+        let due: Vec<(usize, &Expectation)> = due;
+        for (index, expectation) in due {
+            self.outcomes.insert(index, expectation.check(&frame, records));
+        }
+    }
+
+    fn outcomes(self) -> Vec<Outcome> {
+        self.outcomes.into_values().collect()
+    }
+}

@@ -1,0 +1,182 @@
+//! Turns what happened into sentences.
+//!
+//! Facts of Slurm and of the bridge come as they are. Of the many changes in the API server only
+//! the turning points of an object's life are told; the rest is detail.
+
+use drawbridge_core::{BridgeFact, FactSubject, names::{BRIDGE_USER, NODE_CONDITION}};
+use drawbridge_fakes::{Change, ChangeKind};
+use drawbridge_sim::{Fact, Reason, fnv1a};
+
+use super::script::ADMIN;
+use crate::{
+    log::Line,
+    object::Object,
+    record::{Actor, Level, Subject},
+};
+
+/// The condition by which an MPI rank says that it waits for the others.
+const BARRIER: &str = "drawbridge.dev/Barrier";
+
+pub(super) fn bridge_fact(fact: &BridgeFact) -> Line {
+    let subject = match &fact.subject {
+        FactSubject::Pod(key) => pod(key.namespace(), key.name()),
+        FactSubject::Gang(key) => Subject::Object(format!("PodGroup {key}")),
+        FactSubject::Job(job) => Subject::Job(*job),
+        FactSubject::KubeNode(node) => Subject::KubeNode(node.to_string()),
+        FactSubject::SlurmNode(node) => Subject::SlurmNode(node.to_string()),
+        FactSubject::Bridge => Subject::Bridge,
+    };
+    Line::story(Actor::Bridge, subject, &fact.text)
+}
+
+pub(super) fn slurm_fact(fact: &Fact) -> Line {
+    let digest = fnv1a(serde_json::to_string(fact).unwrap_or_default().as_bytes());
+    let (level, subject, text) = match fact {
+        Fact::JobSubmitted { job } => (Level::Story, Subject::Job(*job), format!("queued job {job}")),
+        Fact::JobReasonChanged { job, reason } => {
+            let level = if *reason == Reason::None { Level::Detail } else { Level::Story };
+            (level, Subject::Job(*job), format!("job {job} waits: {reason}"))
+        }
+        Fact::JobPlanned { job, start } => {
+            (Level::Detail, Subject::Job(*job), format!("expects to start job {job} at {start}"))
+        }
+        Fact::JobStarted { job, allocation, backfilled } => {
+            let how = if *backfilled { ", by backfill" } else { "" };
+            let text = format!("started job {job} on {}{how}", allocation.node_list());
+            (Level::Story, Subject::Job(*job), text)
+        }
+        Fact::JobEnded { job, state, exit, completing } => {
+            let how = if *completing { ", still holding its nodes" } else { "" };
+            (Level::Story, Subject::Job(*job), format!("job {job} ended: {state} {exit}{how}"))
+        }
+        Fact::JobReleased { job } => {
+            (Level::Story, Subject::Job(*job), format!("released the nodes of job {job}"))
+        }
+        Fact::JobRequeued { job, begin } => {
+            (Level::Story, Subject::Job(*job), format!("requeued job {job}, not before {begin}"))
+        }
+        Fact::JobChanged { job, change } => {
+            (Level::Story, Subject::Job(*job), format!("job {job}: {change}"))
+        }
+        Fact::JobPurged { job } => (Level::Detail, Subject::Job(*job), format!("forgot job {job}")),
+        Fact::NodeChanged { node, state, reason } => {
+            let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            (Level::Story, Subject::SlurmNode(node.to_string()), format!("node {node} is {state}{why}"))
+        }
+    };
+    Line { actor: Actor::Slurm, level, subject, text, digest }
+}
+
+pub(super) fn kube_change(change: &Change) -> Line {
+    let object = Object(&change.object);
+    let kind = object.text("/kind").unwrap_or(&change.resource);
+    let subject = match kind {
+        "Pod" => pod(object.namespace(), object.name()),
+        "Node" => Subject::KubeNode(object.name().to_owned()),
+        _ => Subject::Object(format!("{kind} {}", object.key())),
+    };
+    let told = turning_point(change, object, kind);
+    let level = if told.is_some() { Level::Story } else { Level::Detail };
+    let text = told.unwrap_or_else(|| plain(change, object, kind));
+    let digest = fnv1a(change.object.to_string().as_bytes());
+    Line { actor: actor(&change.user), level, subject, text, digest }
+}
+
+fn pod(namespace: &str, name: &str) -> Subject {
+    Subject::Pod { namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
+fn actor(user: &str) -> Actor {
+    match user {
+        ADMIN => Actor::User,
+        BRIDGE_USER => Actor::Bridge,
+        _ if user.starts_with("system:node:") => Actor::Kubelet,
+        _ => Actor::Kube,
+    }
+}
+
+fn plain(change: &Change, object: Object<'_>, kind: &str) -> String {
+    let verb = match change.kind {
+        ChangeKind::Added => "created",
+        ChangeKind::Modified => "updated",
+        ChangeKind::Deleted => "removed",
+    };
+    let said = object.text("/message").map(|message| format!(": {message}")).unwrap_or_default();
+    format!("{verb} {kind} {}{said}", object.key())
+}
+
+/// The sentence for a change that people want to read, if it is one.
+fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<String> {
+    let before = change.previous.as_deref().map(Object);
+    match (kind, change.kind) {
+        ("Pod", ChangeKind::Added) => Some(format!("created pod {}", object.key())),
+        ("Pod", ChangeKind::Deleted) => Some(format!("pod {} is gone", object.key())),
+        ("Pod", ChangeKind::Modified) => pod_turn(before?, object),
+        ("Node", ChangeKind::Modified) => node_turn(before?, object),
+        ("Job" | "Deployment" | "PodGroup", ChangeKind::Added) => {
+            Some(format!("created {kind} {}", object.key()))
+        }
+        ("Job" | "Deployment" | "PodGroup", ChangeKind::Deleted) => {
+            Some(format!("{kind} {} is gone", object.key()))
+        }
+        ("Job", ChangeKind::Modified) => job_turn(before?, object),
+        ("Deployment", ChangeKind::Modified) => replicas_turn(before?, object),
+        _ => None,
+    }
+}
+
+fn pod_turn(before: Object<'_>, pod: Object<'_>) -> Option<String> {
+    let key = pod.key();
+    if before.phase() != pod.phase() {
+        let why = pod.text("/status/reason").map(|reason| format!(": {reason}")).unwrap_or_default();
+        return Some(format!("pod {key} is {}{why}", pod.phase()));
+    }
+    if let (None, Some(node)) = (before.node(), pod.node()) {
+        let job = pod.text("/metadata/annotations/slurm.job.id").zip(pod.slurm_node());
+        let by = job.map(|(job, node)| format!(" (job {job} on {node})")).unwrap_or_default();
+        return Some(format!("bound pod {key} to {node}{by}"));
+    }
+    if !before.is_terminating() && pod.is_terminating() {
+        return Some(format!("pod {key} is being deleted"));
+    }
+    let barrier = |pod: Object<'_>| pod.condition(BARRIER).and_then(|it| it.text("/message")).map(str::to_owned);
+    match barrier(pod) {
+        Some(message) if barrier(before).as_ref() != Some(&message) => {
+            return Some(format!("pod {key}: {message}"));
+        }
+        Some(_) | None => {}
+    }
+    let reason = pod.waits_because().filter(|reason| before.waits_because() != Some(reason))?;
+    Some(format!("pod {key} waits: {reason}"))
+}
+
+fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
+    let name = node.name();
+    match (before.is_cordoned(), node.is_cordoned()) {
+        (false, true) => return Some(format!("cordoned node {name}")),
+        (true, false) => return Some(format!("uncordoned node {name}")),
+        (true, true) | (false, false) => {}
+    }
+    let of = |node: Object<'_>| {
+        let condition = node.condition(NODE_CONDITION)?;
+        let status = condition.text("/status")?.to_owned();
+        Some((status, condition.text("/message").unwrap_or_default().to_owned()))
+    };
+    let (status, message) = of(node).filter(|it| of(before).as_ref() != Some(it))?;
+    // A node that starts out fine isn't news.
+    (status != "True" || of(before).is_some()).then(|| format!("node {name}: {message}"))
+}
+
+fn job_turn(before: Object<'_>, job: Object<'_>) -> Option<String> {
+    let is = |job: Object<'_>, kind: &str| {
+        job.condition(kind).is_some_and(|condition| condition.text("/status") == Some("True"))
+    };
+    let end = ["Complete", "Failed"].into_iter().find(|kind| is(job, kind) && !is(before, kind))?;
+    Some(format!("Job {} is {end}", job.key()))
+}
+
+fn replicas_turn(before: Object<'_>, deployment: Object<'_>) -> Option<String> {
+    let of = |it: Object<'_>| it.0.pointer("/spec/replicas").and_then(serde_json::Value::as_u64);
+    let count = of(deployment).filter(|count| of(before) != Some(*count))?;
+    Some(format!("scaled Deployment {} to {count}", deployment.key()))
+}
