@@ -1,5 +1,5 @@
 //! A cluster seen from outside: requests go in, and what changes is written down as a story.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests")]
 
 #[path = "cluster/stage.rs"]
 mod stage;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use drawbridge_sim::Quantity;
 use serde_json::Value;
 
 use super::object::pairs;
@@ -88,29 +89,7 @@ fn milli(amount: &Value) -> u64 {
         Value::Number(number) => number.to_string(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return u64::MAX,
     };
-    quantity(&text).unwrap_or(u64::MAX)
-}
-
-/// Thousandths, rounded up. Stands in until `drawbridge_sim::Quantity` is there.
-fn quantity(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u128 = match &text[digits.len()..] {
-        "" => 1000,
-        "m" => 1,
-        "k" => 1_000_000,
-        "M" => 1_000_000_000,
-        "G" => 1_000_000_000_000,
-        "T" => 1_000_000_000_000_000,
-        "Ki" => 1000 << 10,
-        "Mi" => 1000 << 20,
-        "Gi" => 1000 << 30,
-        "Ti" => 1000 << 40,
-        _ => return None,
-    };
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let scale = 10u128.checked_pow(u32::try_from(part.len()).ok()?)?;
-    let number: u128 = format!("{whole}{part}").parse().ok()?;
-    u64::try_from(number.checked_mul(unit)?.div_ceil(scale)).ok()
+    Quantity::parse(&text).map_or(u64::MAX, Quantity::milli)
 }
 
 #[cfg(test)]

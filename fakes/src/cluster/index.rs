@@ -2,14 +2,11 @@
 //!
 //! Kept up to date change by change, never rebuilt.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{amounts::Amounts, node::Node, object::Key, pod::Pod};
 
-type Groups = BTreeMap<Arc<str>, BTreeSet<Key>>;
+type Groups = BTreeMap<Arc<str>, BTreeMap<Key, Arc<Pod>>>;
 
 /// The lookups.
 #[derive(Clone, Debug, Default)]
@@ -33,17 +30,12 @@ impl Index {
 
     /// The pods that an object controls, by name.
     pub(crate) fn owned(&self, uid: &str) -> Vec<Arc<Pod>> {
-        self.group(&self.by_owner, uid).cloned().collect()
+        members(&self.by_owner, uid).cloned().collect()
     }
 
     /// The pods bound to a node, by name.
     pub(crate) fn on_node(&self, name: &str) -> impl Iterator<Item = &Arc<Pod>> {
-        self.group(&self.by_node, name)
-    }
-
-    fn group<'a>(&'a self, groups: &'a Groups, id: &str) -> impl Iterator<Item = &'a Arc<Pod>> {
-        let keys = groups.get(id).into_iter().flatten();
-        keys.filter_map(|key| self.pods.get(key))
+        members(&self.by_node, name)
     }
 
     /// All nodes by name, with what is held on each.
@@ -68,8 +60,8 @@ impl Index {
             }
         }
         if let Some(pod) = now {
-            join(&mut self.by_owner, pod.owner.as_ref(), key);
-            join(&mut self.by_node, pod.node.as_ref(), key);
+            join(&mut self.by_owner, pod.owner.as_ref(), pod);
+            join(&mut self.by_node, pod.node.as_ref(), pod);
             if let Some(node) = pod.holds() {
                 let held = self.held.entry(node.clone()).or_default();
                 held.add(&pod.demand.requests);
@@ -87,17 +79,22 @@ impl Index {
     }
 }
 
-fn join(groups: &mut Groups, id: Option<&Arc<str>>, key: &Key) {
+fn members<'a>(groups: &'a Groups, id: &str) -> impl Iterator<Item = &'a Arc<Pod>> + use<'a> {
+    groups.get(id).into_iter().flat_map(BTreeMap::values)
+}
+
+fn join(groups: &mut Groups, id: Option<&Arc<str>>, pod: &Arc<Pod>) {
     if let Some(id) = id {
-        groups.entry(id.clone()).or_default().insert(key.clone());
+        let pods = groups.entry(id.clone()).or_default();
+        pods.insert(pod.key.clone(), pod.clone());
     }
 }
 
 fn leave(groups: &mut Groups, id: Option<&Arc<str>>, key: &Key) {
     let Some(id) = id else { return };
-    if let Some(keys) = groups.get_mut(id) {
-        keys.remove(key);
-        if keys.is_empty() {
+    if let Some(pods) = groups.get_mut(id) {
+        pods.remove(key);
+        if pods.is_empty() {
             groups.remove(id);
         }
     }

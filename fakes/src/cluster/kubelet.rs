@@ -72,12 +72,14 @@ impl Kubelets {
         }
     }
 
-    /// A pod's object is gone: whatever ran of it is killed.
-    pub(crate) fn forget(&mut self, key: &Key) {
-        if let Some(mut run) = self.runs.remove(key) {
-            self.set_running(&run, key, false);
-            self.use_node(&mut run, false);
-        }
+    /// A pod's object is gone: whatever ran of it is killed. Gives back who should be looked at.
+    pub(crate) fn forget(&mut self, now: Time, key: &Key) -> Vec<(Key, Time)> {
+        let Some(mut run) = self.runs.remove(key) else {
+            return vec![];
+        };
+        self.set_running(&run, key, false);
+        self.use_node(&mut run, false);
+        self.others(now, &run, key)
     }
 
     /// Looks at a pod that is bound to a node of ours.
@@ -87,7 +89,7 @@ impl Kubelets {
             .get(&pod.key)
             .is_some_and(|run| run.uid != pod.uid)
         {
-            self.forget(&pod.key);
+            self.forget(at.now, &pod.key);
         }
         if !self.runs.contains_key(&pod.key) {
             if pod.terminal() {
@@ -165,7 +167,7 @@ impl Kubelets {
             run.enter(at.now, next);
             if was != run.running() {
                 self.set_running(&run, &pod.key, run.running());
-                self.call_others(at, &run, &pod.key, &mut outcome);
+                outcome.look_at.extend(self.others(at.now, &run, &pod.key));
             }
         }
         let ended = matches!(run.life, Life::Ended { .. });
@@ -211,9 +213,9 @@ impl Kubelets {
     }
 
     /// The others at the barrier get past it, or say how many they are now.
-    fn call_others(&self, at: Moment, run: &Run, key: &Key, outcome: &mut Outcome) {
+    fn others(&self, now: Time, run: &Run, key: &Key) -> Vec<(Key, Time)> {
         let Some(members) = run.group.as_ref().and_then(|it| self.groups.get(it)) else {
-            return;
+            return vec![];
         };
         let ranks = run
             .behaviour
@@ -221,18 +223,16 @@ impl Kubelets {
             .as_ref()
             .map_or(0, |mpi| mpi.ranks as usize);
         let when = if ranks <= members.len() {
-            at.now
+            now
         } else {
-            at.now + BARRIER_REPORT
+            now + BARRIER_REPORT
         };
         let waits = |other: &&Key| {
             let run = self.runs.get(other);
             *other != key && run.is_some_and(|run| matches!(run.life, Life::Barrier))
         };
         let others = members.iter().filter(waits);
-        outcome
-            .look_at
-            .extend(others.map(|key| (key.clone(), when)));
+        others.map(|key| (key.clone(), when)).collect()
     }
 
     fn set_running(&mut self, run: &Run, key: &Key, runs: bool) {

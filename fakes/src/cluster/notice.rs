@@ -55,7 +55,9 @@ impl Cluster {
         }
         match after {
             None => {
-                self.kubelets.forget(&key);
+                for (other, when) in self.kubelets.forget(now, &key) {
+                    self.work.add(when, Work::Kubelet(other));
+                }
                 self.evictions.forget(&key);
             }
             Some(pod) => self.notice_bound(now, &pod, change),
@@ -137,7 +139,13 @@ impl Cluster {
     }
 
     fn notice_job(&mut self, now: Time, change: &Change) {
+        let generation = |object: &Value| object["metadata"]["generation"].as_u64();
+        let before = change.previous.as_deref().and_then(generation);
         match alive(change) {
+            // Only its status changed, mostly because of its pods: these are looked at together.
+            Some(object) if before == generation(object) => {
+                self.work.add(now + job::BATCH, Work::Job(key(change)));
+            }
             Some(_) => self.soon(now, Work::Job(key(change))),
             None => {
                 let uid = text(&change.object["metadata"]["uid"]);

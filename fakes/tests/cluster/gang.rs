@@ -60,6 +60,26 @@ fn two_gangs_of_four_on_six_slots_hold_each_other_up_for_ever() {
 }
 
 #[test]
+fn a_rank_removed_by_force_is_missed_by_the_others() {
+    let mut stage = Stage::with_nodes(3, 1, vec![ranks(4, 10)]);
+    stage.apply(gang("a"));
+    stage.advance(Span::secs(10));
+    let pods = stage.list("pods");
+    let name = pods[0]["metadata"]["name"].as_str().unwrap();
+    let path = format!("/api/v1/namespaces/default/pods/{name}");
+    stage.patch(&path, json!({"metadata": {"finalizers": null}}));
+    stage.patch("/api/v1/nodes/n1", json!({"spec": {"unschedulable": true}}));
+    stage.delete(&path, json!({"gracePeriodSeconds": 0}));
+    stage.advance(Span::secs(30));
+    insta::assert_snapshot!(where_they_are(&stage), @"
+    a-0-flwxn Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.
+    a-1-vrhbn Running n2 2 of 4 ranks are here
+    a-2-h79xr Running n3 2 of 4 ranks are here
+    a-3-k85v7 Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.
+    ");
+}
+
+#[test]
 fn one_gang_with_room_for_all_meets_and_runs() {
     let mut stage = Stage::with_nodes(4, 1, vec![ranks(4, 10)]);
     stage.apply(gang("a"));
@@ -68,27 +88,27 @@ fn one_gang_with_room_for_all_meets_and_runs() {
     00:00:00.050  job a: active 0 ready 0 succeeded 0 failed 0
     00:00:00.060  pod a-0-4dkdt: Pending
     00:00:00.060  job a: active 1 ready 0 succeeded 0 failed 0
+    00:00:00.070  pod a-0-4dkdt: Pending on n1
     00:00:00.070  pod a-1-vrhbn: Pending
     00:00:00.070  pod a-2-h79xr: Pending
     00:00:00.070  job a: active 3 ready 0 succeeded 0 failed 0
-    00:00:00.070  pod a-0-4dkdt: Pending on n1
-    00:00:00.070  pod a-1-vrhbn: Pending on n2
-    00:00:00.070  pod a-2-h79xr: Pending on n3
+    00:00:00.080  pod a-0-4dkdt: Pending on n1 ContainerCreating
+    00:00:00.080  pod a-1-vrhbn: Pending on n2
+    00:00:00.080  pod a-2-h79xr: Pending on n3
     00:00:00.080  pod a-3-k85v7: Pending
     00:00:00.080  job a: active 4 ready 0 succeeded 0 failed 0
-    00:00:00.080  pod a-0-4dkdt: Pending on n1 ContainerCreating
-    00:00:00.080  pod a-1-vrhbn: Pending on n2 ContainerCreating
-    00:00:00.080  pod a-2-h79xr: Pending on n3 ContainerCreating
+    00:00:00.090  pod a-1-vrhbn: Pending on n2 ContainerCreating
+    00:00:00.090  pod a-2-h79xr: Pending on n3 ContainerCreating
     00:00:00.090  pod a-3-k85v7: Pending on n4
     00:00:00.100  pod a-3-k85v7: Pending on n4 ContainerCreating
     00:00:01.080  pod a-0-4dkdt: Running on n1 (1 of 4 ranks are here)
-    00:00:01.080  pod a-1-vrhbn: Running on n2 (2 of 4 ranks are here)
-    00:00:01.080  pod a-2-h79xr: Running on n3 (3 of 4 ranks are here)
+    00:00:01.090  pod a-1-vrhbn: Running on n2 (2 of 4 ranks are here)
+    00:00:01.090  pod a-2-h79xr: Running on n3 (3 of 4 ranks are here)
     00:00:01.100  pod a-3-k85v7: Running on n4 ready
     00:00:01.100  pod a-0-4dkdt: Running on n1 ready
     00:00:01.100  pod a-1-vrhbn: Running on n2 ready
     00:00:01.100  pod a-2-h79xr: Running on n3 ready
-    00:00:02.100  job a: active 4 ready 4 succeeded 0 failed 0
+    00:00:02.090  job a: active 4 ready 4 succeeded 0 failed 0
     00:00:11.100  pod a-3-k85v7: Succeeded on n4 exit 0
     00:00:11.100  pod a-0-4dkdt: Succeeded on n1 exit 0
     00:00:11.100  pod a-1-vrhbn: Succeeded on n2 exit 0

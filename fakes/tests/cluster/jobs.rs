@@ -1,7 +1,8 @@
 //! Jobs from start to end.
 
-use drawbridge_sim::Span;
-use serde_json::json;
+use drawbridge_fakes::{NoWebhooks, Webhooks};
+use drawbridge_sim::{Span, Time};
+use serde_json::{Value, json};
 
 use crate::stage::{Stage, job, runs_for};
 
@@ -14,17 +15,17 @@ fn a_job_runs_its_pods_in_parallel_until_enough_have_succeeded() {
     00:00:00.050  job sum: active 0 ready 0 succeeded 0 failed 0
     00:00:00.060  pod sum-4dkdt: Pending
     00:00:00.060  job sum: active 1 ready 0 succeeded 0 failed 0
+    00:00:00.070  pod sum-4dkdt: Pending on n1
     00:00:00.070  pod sum-vrhbn: Pending
     00:00:00.070  job sum: active 2 ready 0 succeeded 0 failed 0
-    00:00:00.070  pod sum-4dkdt: Pending on n1
-    00:00:00.070  pod sum-vrhbn: Pending on n2
     00:00:00.080  pod sum-4dkdt: Pending on n1 ContainerCreating
-    00:00:00.080  pod sum-vrhbn: Pending on n2 ContainerCreating
+    00:00:00.080  pod sum-vrhbn: Pending on n2
+    00:00:00.090  pod sum-vrhbn: Pending on n2 ContainerCreating
     00:00:01.080  pod sum-4dkdt: Running on n1 ready
-    00:00:01.080  pod sum-vrhbn: Running on n2 ready
+    00:00:01.090  pod sum-vrhbn: Running on n2 ready
     00:00:02.080  job sum: active 2 ready 2 succeeded 0 failed 0
     00:00:06.080  pod sum-4dkdt: Succeeded on n1 exit 0
-    00:00:06.080  pod sum-vrhbn: Succeeded on n2 exit 0
+    00:00:06.090  pod sum-vrhbn: Succeeded on n2 exit 0
     00:00:07.080  job sum: active 0 ready 0 succeeded 0 failed 0
     00:00:07.080  job sum: active 0 ready 0 succeeded 2 failed 0
     00:00:07.080  pod sum-h79xr: Pending
@@ -94,8 +95,8 @@ fn failed_pods_are_replaced_later_each_time_until_the_limit() {
     00:00:01.080  pod sum-4dkdt: Running on n1 ready
     00:00:02.080  job sum: active 1 ready 1 succeeded 0 failed 0
     00:00:02.080  pod sum-4dkdt: Failed on n1 exit 3
-    00:00:02.090  job sum: active 0 ready 0 succeeded 0 failed 0
-    00:00:02.090  job sum: active 0 ready 0 succeeded 0 failed 1
+    00:00:03.080  job sum: active 0 ready 0 succeeded 0 failed 0
+    00:00:03.080  job sum: active 0 ready 0 succeeded 0 failed 1
     00:00:12.000  pod sum-vrhbn: Pending
     00:00:12.000  job sum: active 1 ready 0 succeeded 0 failed 1
     00:00:12.010  pod sum-vrhbn: Pending on n1
@@ -103,8 +104,8 @@ fn failed_pods_are_replaced_later_each_time_until_the_limit() {
     00:00:13.020  pod sum-vrhbn: Running on n1 ready
     00:00:14.020  job sum: active 1 ready 1 succeeded 0 failed 1
     00:00:14.020  pod sum-vrhbn: Failed on n1 exit 3
-    00:00:14.030  job sum: active 0 ready 0 succeeded 0 failed 1
-    00:00:14.030  job sum: active 0 ready 0 succeeded 0 failed 2
+    00:00:15.020  job sum: active 0 ready 0 succeeded 0 failed 1
+    00:00:15.020  job sum: active 0 ready 0 succeeded 0 failed 2
     00:00:34.000  pod sum-h79xr: Pending
     00:00:34.000  job sum: active 1 ready 0 succeeded 0 failed 2
     00:00:34.010  pod sum-h79xr: Pending on n1
@@ -112,8 +113,8 @@ fn failed_pods_are_replaced_later_each_time_until_the_limit() {
     00:00:35.020  pod sum-h79xr: Running on n1 ready
     00:00:36.020  job sum: active 1 ready 1 succeeded 0 failed 2
     00:00:36.020  pod sum-h79xr: Failed on n1 exit 3
-    00:00:36.030  job sum: active 0 ready 0 succeeded 0 failed 2
-    00:00:36.030  job sum: active 0 ready 0 succeeded 0 failed 3 FailureTarget Failed
+    00:00:37.020  job sum: active 0 ready 0 succeeded 0 failed 2
+    00:00:37.020  job sum: active 0 ready 0 succeeded 0 failed 3 FailureTarget Failed
     ");
     insta::assert_snapshot!(stage.events("sum"), @"
     Normal SuccessfulCreate: Created pod: sum-4dkdt (x1)
@@ -138,11 +139,11 @@ fn a_job_that_takes_too_long_fails_and_its_pods_go() {
     00:00:02.080  job sum: active 1 ready 1 succeeded 0 failed 0
     00:00:10.000  pod sum-4dkdt: Running on n1 ready, going
     00:00:10.000  job sum: active 1 ready 1 succeeded 0 failed 0 FailureTarget
-    00:00:10.010  job sum: active 0 ready 0 succeeded 0 failed 0 FailureTarget
-    00:00:10.010  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget
+    00:00:11.000  job sum: active 0 ready 0 succeeded 0 failed 0 FailureTarget
+    00:00:11.000  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget
     00:00:11.010  pod sum-4dkdt: Failed on n1 exit 143, going
     00:00:11.010  pod sum-4dkdt: gone
-    00:00:12.010  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget Failed
+    00:00:12.000  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget Failed
     ");
 }
 
@@ -240,14 +241,51 @@ fn a_deleted_pod_counts_as_failed_and_is_replaced() {
     00:00:06.050  job sum: active 0 ready 0 succeeded 0 failed 1
     00:00:06.060  pod sum-4dkdt: Failed on n1 exit 143, going
     00:00:06.060  pod sum-4dkdt: gone
-    00:00:06.060  pod sum-vrhbn: Pending
-    00:00:06.060  job sum: active 1 ready 0 succeeded 0 failed 1
-    00:00:06.070  pod sum-vrhbn: Pending on n1
-    00:00:06.080  pod sum-vrhbn: Pending on n1 ContainerCreating
-    00:00:07.080  pod sum-vrhbn: Running on n1 ready
-    00:00:08.080  job sum: active 1 ready 1 succeeded 0 failed 1
-    00:00:37.080  pod sum-vrhbn: Succeeded on n1 exit 0
-    00:00:38.080  job sum: active 0 ready 0 succeeded 0 failed 1
-    00:00:38.080  job sum: active 0 ready 0 succeeded 1 failed 1 SuccessCriteriaMet Complete
+    00:00:07.050  pod sum-vrhbn: Pending
+    00:00:07.050  job sum: active 1 ready 0 succeeded 0 failed 1
+    00:00:07.060  pod sum-vrhbn: Pending on n1
+    00:00:07.070  pod sum-vrhbn: Pending on n1 ContainerCreating
+    00:00:08.070  pod sum-vrhbn: Running on n1 ready
+    00:00:09.070  job sum: active 1 ready 1 succeeded 0 failed 1
+    00:00:38.070  pod sum-vrhbn: Succeeded on n1 exit 0
+    00:00:39.070  job sum: active 0 ready 0 succeeded 0 failed 1
+    00:00:39.070  job sum: active 0 ready 0 succeeded 1 failed 1 SuccessCriteriaMet Complete
     ");
+}
+
+/// A webhook server that is down.
+struct Down;
+
+impl Webhooks for Down {
+    fn call(&mut self, _now: Time, _path: &str, _review: &Value) -> Result<Value, String> {
+        Err("connection refused".into())
+    }
+}
+
+#[test]
+fn while_pods_cannot_be_created_a_job_tries_less_and_less_often() {
+    let mut stage = Stage::with_nodes(1, 8, vec![runs_for(5, 0)]);
+    stage.apply(json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "hook"},
+        "webhooks": [{
+            "name": "hook.example.com", "failurePolicy": "Fail", "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"service": {"name": "hook", "namespace": "default", "path": "/x"}},
+            "rules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                "operations": ["CREATE"],
+            }],
+        }],
+    }));
+    stage.hooks = Box::new(Down);
+    stage.apply(job("sum", &json!({"parallelism": 5, "completions": 5})));
+    stage.advance(Span::secs(60));
+    insta::assert_snapshot!(stage.events("sum"), @r#"Warning FailedCreate: Error creating: Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "https://hook.default.svc:443/x?timeout=10s": connection refused (x14)"#);
+    assert!(stage.list("jobs.batch")[0]["status"]["startTime"].is_string());
+    stage.hooks = Box::new(NoWebhooks);
+    let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/hook";
+    stage.delete(path, json!({}));
+    stage.advance(Span::mins(5));
+    assert_eq!(stage.list("jobs.batch")[0]["status"]["succeeded"], 5);
 }

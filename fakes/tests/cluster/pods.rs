@@ -133,7 +133,7 @@ fn a_crashing_container_is_restarted_later_each_time() {
     insta::assert_snapshot!(stage.events("p"), @"
     Normal Scheduled: Successfully assigned default/p to n1 (x1)
     Normal Started: Started container main (x5)
-    Warning BackOff: Back-off restarting failed container main in pod p_default(472e56cb-0b9d-4af0-a7e7-7f389b28f207) (x4)
+    Warning BackOff: Back-off restarting failed container main in pod p_default(c002f23e-3370-41a8-a4c5-360b74983c1a) (x4)
     ");
 }
 

@@ -65,7 +65,11 @@ fn a_new_node_or_an_uncordoned_one_is_room() {
 fn the_more_important_pod_goes_first() {
     let mut stage = Stage::with_nodes(1, 1, vec![]);
     let mut important = pod("z", 1, "Always");
-    important["spec"]["priority"] = json!(100);
+    important["spec"]["priorityClassName"] = json!("high");
+    stage.apply(json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "high"}, "value": 100,
+    }));
     stage.apply(pod("a", 1, "Always"));
     stage.apply(important);
     stage.advance(Span::secs(5));

@@ -14,43 +14,43 @@ fn a_deployment_starts_and_follows_its_size() {
     stage.advance(Span::secs(5));
     insta::assert_snapshot!(stage.story(), @"
     00:00:00.050  deployment web: wants 3 has 0 ready 0
-    00:00:00.060  set web-6ccf987f88: wants 3 has 0 ready 0
-    00:00:00.070  pod web-6ccf987f88-4dkdt: Pending
-    00:00:00.080  set web-6ccf987f88: wants 3 has 1 ready 0
-    00:00:00.080  pod web-6ccf987f88-vrhbn: Pending
-    00:00:00.080  pod web-6ccf987f88-h79xr: Pending
-    00:00:00.080  pod web-6ccf987f88-4dkdt: Pending on n1
-    00:00:00.080  pod web-6ccf987f88-vrhbn: Pending on n2
-    00:00:00.080  pod web-6ccf987f88-h79xr: Pending on n1
+    00:00:00.060  set web-6d6785486d: wants 3 has 0 ready 0
+    00:00:00.070  pod web-6d6785486d-4dkdt: Pending
+    00:00:00.080  set web-6d6785486d: wants 3 has 1 ready 0
+    00:00:00.080  pod web-6d6785486d-vrhbn: Pending
+    00:00:00.080  pod web-6d6785486d-h79xr: Pending
+    00:00:00.080  pod web-6d6785486d-4dkdt: Pending on n1
+    00:00:00.080  pod web-6d6785486d-vrhbn: Pending on n2
+    00:00:00.080  pod web-6d6785486d-h79xr: Pending on n1
     00:00:00.080  deployment web: wants 3 has 1 ready 0
-    00:00:00.090  set web-6ccf987f88: wants 3 has 3 ready 0
-    00:00:00.090  pod web-6ccf987f88-4dkdt: Pending on n1 ContainerCreating
-    00:00:00.090  pod web-6ccf987f88-vrhbn: Pending on n2 ContainerCreating
-    00:00:00.090  pod web-6ccf987f88-h79xr: Pending on n1 ContainerCreating
+    00:00:00.090  set web-6d6785486d: wants 3 has 3 ready 0
+    00:00:00.090  pod web-6d6785486d-4dkdt: Pending on n1 ContainerCreating
+    00:00:00.090  pod web-6d6785486d-vrhbn: Pending on n2 ContainerCreating
+    00:00:00.090  pod web-6d6785486d-h79xr: Pending on n1 ContainerCreating
     00:00:00.090  deployment web: wants 3 has 3 ready 0
-    00:00:01.090  pod web-6ccf987f88-4dkdt: Running on n1 ready
-    00:00:01.090  pod web-6ccf987f88-vrhbn: Running on n2 ready
-    00:00:01.090  pod web-6ccf987f88-h79xr: Running on n1 ready
-    00:00:01.100  set web-6ccf987f88: wants 3 has 3 ready 3
+    00:00:01.090  pod web-6d6785486d-4dkdt: Running on n1 ready
+    00:00:01.090  pod web-6d6785486d-vrhbn: Running on n2 ready
+    00:00:01.090  pod web-6d6785486d-h79xr: Running on n1 ready
+    00:00:01.100  set web-6d6785486d: wants 3 has 3 ready 3
     00:00:01.110  deployment web: wants 3 has 3 ready 3 Available
     ");
     stage.patch(WEB, json!({"spec": {"replicas": 1}}));
     stage.advance(Span::secs(5));
     insta::assert_snapshot!(stage.story(), @"
     00:00:05.050  deployment web: wants 1 has 3 ready 3 Available
-    00:00:05.060  set web-6ccf987f88: wants 1 has 3 ready 3
-    00:00:05.070  pod web-6ccf987f88-h79xr: Running on n1 ready, going
-    00:00:05.070  pod web-6ccf987f88-4dkdt: Running on n1 ready, going
-    00:00:05.080  set web-6ccf987f88: wants 1 has 1 ready 1
+    00:00:05.060  set web-6d6785486d: wants 1 has 3 ready 3
+    00:00:05.070  pod web-6d6785486d-h79xr: Running on n1 ready, going
+    00:00:05.070  pod web-6d6785486d-4dkdt: Running on n1 ready, going
+    00:00:05.080  set web-6d6785486d: wants 1 has 1 ready 1
     00:00:05.090  deployment web: wants 1 has 1 ready 1 Available
-    00:00:06.080  pod web-6ccf987f88-h79xr: Failed on n1 exit 143, going
-    00:00:06.080  pod web-6ccf987f88-h79xr: gone
-    00:00:06.080  pod web-6ccf987f88-4dkdt: Failed on n1 exit 143, going
-    00:00:06.080  pod web-6ccf987f88-4dkdt: gone
+    00:00:06.080  pod web-6d6785486d-h79xr: Failed on n1 exit 143, going
+    00:00:06.080  pod web-6d6785486d-h79xr: gone
+    00:00:06.080  pod web-6d6785486d-4dkdt: Failed on n1 exit 143, going
+    00:00:06.080  pod web-6d6785486d-4dkdt: gone
     ");
     insta::assert_snapshot!(stage.events("web"), @"
-    Normal ScalingReplicaSet: Scaled up replica set web-6ccf987f88 from 0 to 3 (x1)
-    Normal ScalingReplicaSet: Scaled down replica set web-6ccf987f88 from 3 to 1 (x1)
+    Normal ScalingReplicaSet: Scaled up replica set web-6d6785486d from 0 to 3 (x1)
+    Normal ScalingReplicaSet: Scaled down replica set web-6d6785486d from 3 to 1 (x1)
     ");
 }
 
@@ -84,17 +84,17 @@ fn a_changed_template_rolls_over_without_losing_availability() {
         })
         .collect();
     insta::assert_snapshot!(sets.join("\n"), @r#"
-    "web-65f759988d" revision "2" replicas 4 ready 4
-    "web-6ccf987f88" revision "1" replicas 0 ready 0
+    "web-6d6785486d" revision "1" replicas 0 ready 0
+    "web-7d5d79666b" revision "2" replicas 4 ready 4
     "#);
     insta::assert_snapshot!(stage.events("web"), @"
-    Normal ScalingReplicaSet: Scaled up replica set web-6ccf987f88 from 0 to 4 (x1)
-    Normal ScalingReplicaSet: Scaled up replica set web-65f759988d from 0 to 1 (x1)
-    Normal ScalingReplicaSet: Scaled down replica set web-6ccf987f88 from 4 to 3 (x1)
-    Normal ScalingReplicaSet: Scaled up replica set web-65f759988d from 1 to 2 (x1)
-    Normal ScalingReplicaSet: Scaled down replica set web-6ccf987f88 from 3 to 1 (x1)
-    Normal ScalingReplicaSet: Scaled up replica set web-65f759988d from 2 to 4 (x1)
-    Normal ScalingReplicaSet: Scaled down replica set web-6ccf987f88 from 1 to 0 (x1)
+    Normal ScalingReplicaSet: Scaled up replica set web-6d6785486d from 0 to 4 (x1)
+    Normal ScalingReplicaSet: Scaled up replica set web-7d5d79666b from 0 to 1 (x1)
+    Normal ScalingReplicaSet: Scaled down replica set web-6d6785486d from 4 to 3 (x1)
+    Normal ScalingReplicaSet: Scaled up replica set web-7d5d79666b from 1 to 2 (x1)
+    Normal ScalingReplicaSet: Scaled down replica set web-6d6785486d from 3 to 1 (x1)
+    Normal ScalingReplicaSet: Scaled up replica set web-7d5d79666b from 2 to 4 (x1)
+    Normal ScalingReplicaSet: Scaled down replica set web-6d6785486d from 1 to 0 (x1)
     ");
 }
 
@@ -131,29 +131,29 @@ fn recreate_lets_all_old_pods_end_first() {
     stage.patch(WEB, json!({"spec": {"template": template}}));
     stage.advance(Span::secs(10));
     insta::assert_snapshot!(stage.story(), @"
-    00:00:05.060  set web-65f759988d: wants 0 has 0 ready 0
-    00:00:05.070  set web-6ccf987f88: wants 0 has 2 ready 2
-    00:00:05.080  pod web-6ccf987f88-vrhbn: Running on n2 ready, going
-    00:00:05.080  pod web-6ccf987f88-4dkdt: Running on n1 ready, going
-    00:00:05.090  set web-6ccf987f88: wants 0 has 0 ready 0
+    00:00:05.060  set web-7d5d79666b: wants 0 has 0 ready 0
+    00:00:05.070  set web-6d6785486d: wants 0 has 2 ready 2
+    00:00:05.080  pod web-6d6785486d-vrhbn: Running on n2 ready, going
+    00:00:05.080  pod web-6d6785486d-4dkdt: Running on n1 ready, going
+    00:00:05.090  set web-6d6785486d: wants 0 has 0 ready 0
     00:00:05.090  deployment web: wants 2 has 0 ready 0
-    00:00:06.090  pod web-6ccf987f88-vrhbn: Failed on n2 exit 143, going
-    00:00:06.090  pod web-6ccf987f88-vrhbn: gone
-    00:00:06.090  pod web-6ccf987f88-4dkdt: Failed on n1 exit 143, going
-    00:00:06.090  pod web-6ccf987f88-4dkdt: gone
-    00:00:06.110  set web-65f759988d: wants 2 has 0 ready 0
-    00:00:06.120  pod web-65f759988d-h79xr: Pending
-    00:00:06.130  set web-65f759988d: wants 2 has 1 ready 0
-    00:00:06.130  pod web-65f759988d-k85v7: Pending
-    00:00:06.130  pod web-65f759988d-h79xr: Pending on n1
-    00:00:06.130  pod web-65f759988d-k85v7: Pending on n2
-    00:00:06.140  set web-65f759988d: wants 2 has 2 ready 0
+    00:00:06.090  pod web-6d6785486d-vrhbn: Failed on n2 exit 143, going
+    00:00:06.090  pod web-6d6785486d-vrhbn: gone
+    00:00:06.090  pod web-6d6785486d-4dkdt: Failed on n1 exit 143, going
+    00:00:06.090  pod web-6d6785486d-4dkdt: gone
+    00:00:06.110  set web-7d5d79666b: wants 2 has 0 ready 0
+    00:00:06.120  pod web-7d5d79666b-h79xr: Pending
+    00:00:06.130  set web-7d5d79666b: wants 2 has 1 ready 0
+    00:00:06.130  pod web-7d5d79666b-k85v7: Pending
+    00:00:06.130  pod web-7d5d79666b-h79xr: Pending on n1
+    00:00:06.130  pod web-7d5d79666b-k85v7: Pending on n2
+    00:00:06.140  set web-7d5d79666b: wants 2 has 2 ready 0
     00:00:06.140  deployment web: wants 2 has 2 ready 0
-    00:00:06.140  pod web-65f759988d-h79xr: Pending on n1 ContainerCreating
-    00:00:06.140  pod web-65f759988d-k85v7: Pending on n2 ContainerCreating
-    00:00:07.140  pod web-65f759988d-h79xr: Running on n1 ready
-    00:00:07.140  pod web-65f759988d-k85v7: Running on n2 ready
-    00:00:07.150  set web-65f759988d: wants 2 has 2 ready 2
+    00:00:06.140  pod web-7d5d79666b-h79xr: Pending on n1 ContainerCreating
+    00:00:06.140  pod web-7d5d79666b-k85v7: Pending on n2 ContainerCreating
+    00:00:07.140  pod web-7d5d79666b-h79xr: Running on n1 ready
+    00:00:07.140  pod web-7d5d79666b-k85v7: Running on n2 ready
+    00:00:07.150  set web-7d5d79666b: wants 2 has 2 ready 2
     00:00:07.160  deployment web: wants 2 has 2 ready 2 Available
     ");
 }

@@ -53,6 +53,10 @@ impl Stage {
             "Node" => "/api/v1/nodes",
             "Pod" => "/api/v1/namespaces/default/pods",
             "Job" => "/apis/batch/v1/namespaces/default/jobs",
+            "PriorityClass" => "/apis/scheduling.k8s.io/v1/priorityclasses",
+            "MutatingWebhookConfiguration" => {
+                "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+            }
             "Deployment" => "/apis/apps/v1/namespaces/default/deployments",
             other => panic!("no path for {other}"),
         };

@@ -82,8 +82,8 @@ impl Tally {
         let failed = pod.phase == Phase::Failed || (pod.terminating() && !spec.replace_only_ended);
         let succeeded = pod.phase == Phase::Succeeded;
         if succeeded || failed {
-            let asked = time(epoch, &pod.object["metadata"]["deletionTimestamp"]);
-            let when = pod.finished.or(asked).unwrap_or_default();
+            let asked = || time(epoch, &pod.object["metadata"]["deletionTimestamp"]);
+            let when = pod.finished.or_else(asked).unwrap_or_default();
             self.ended.push((when, pod.created, succeeded));
         }
         let room = self.new_succeeded.len() + self.new_failed.len() < BURST;

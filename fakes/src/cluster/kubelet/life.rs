@@ -303,3 +303,113 @@ fn hurry(life: &Life, now: Time, grace: Span) -> Life {
     }
     life
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::behaviour::Mpi;
+
+    fn run(life: Life, stop: u64, exit_code: i32) -> Run {
+        Run {
+            uid: "u".into(),
+            node: "n".into(),
+            demand: Arc::default(),
+            behaviour: Arc::new(Behaviour {
+                stop: Span::secs(stop),
+                exit_code,
+                ..Behaviour::default()
+            }),
+            group: None,
+            uses_node: true,
+            admitted: Time::ZERO,
+            deadline: None,
+            restarts: 0,
+            crashes: 0,
+            started: Some(Time::ZERO),
+            last: None,
+            life,
+        }
+    }
+
+    fn seen(now: u64, grace: Option<u64>) -> Seen {
+        Seen {
+            now: at(now),
+            grace: grace.map(Span::secs),
+            own_grace: Span::secs(30),
+            complete: true,
+            runtime: None,
+            restart: Restart::Never,
+        }
+    }
+
+    fn at(secs: u64) -> Time {
+        Time::ZERO + Span::secs(secs)
+    }
+
+    #[test]
+    fn term_ends_a_container_by_whatever_comes_first() {
+        #[rustfmt::skip]
+        let rows = [
+            // its own end  stop  grace  until  exit
+            (None,          1,    30,    11,    143),
+            (None,          60,   30,    40,    137),
+            (None,          30,   30,    40,    143),
+            (Some(15),      60,   30,    15,    7),
+            (Some(15),      1,    30,    11,    143),
+            (None,          1,    0,     10,    137),
+        ];
+        for (end, stop, grace, ends_at, code) in rows {
+            let life = Life::Running { ends: end.map(at) };
+            let next = step(&run(life, stop, 7), &seen(10, Some(grace)));
+            let Some(Life::Stopping { until, exit, .. }) = next else {
+                panic!("{next:?}");
+            };
+            assert_eq!((until, exit), (at(ends_at), code), "{end:?} {stop} {grace}");
+        }
+    }
+
+    #[test]
+    fn a_rank_waits_until_all_are_there() {
+        let mut rank = run(Life::Starting { until: at(1) }, 1, 0);
+        rank.group = Some(("d".into(), "app".into(), "a".into()));
+        rank.behaviour = Arc::new(Behaviour {
+            mpi: Some(Mpi {
+                group_label: "app".into(),
+                ranks: 2,
+            }),
+            ..Behaviour::default()
+        });
+        let mut alone = seen(1, None);
+        alone.complete = false;
+        assert_eq!(step(&rank, &alone), Some(Life::Barrier));
+        rank.enter(at(1), Life::Barrier);
+        assert_eq!(step(&rank, &alone), None);
+        assert_eq!(
+            step(&rank, &seen(9, None)),
+            Some(Life::Running { ends: None })
+        );
+    }
+
+    #[test]
+    fn a_long_run_is_forgiven_earlier_crashes() {
+        let mut crashed = run(
+            Life::Running {
+                ends: Some(at(700)),
+            },
+            1,
+            1,
+        );
+        crashed.crashes = 4;
+        let mut news = seen(700, None);
+        news.restart = Restart::Always;
+        let wait = |run: &Run, news: &Seen| match step(run, news) {
+            Some(Life::BackOff { wait, .. }) => wait,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(wait(&crashed, &news), Span::ZERO);
+        crashed.started = Some(at(690));
+        assert_eq!(wait(&crashed, &news), Span::secs(80));
+        crashed.crashes = 30;
+        assert_eq!(wait(&crashed, &news), CRASH_WAIT_MAX);
+    }
+}
