@@ -23,6 +23,7 @@ use crate::{
     effect::Effect,
     ending::Endings,
     facts::{BridgeFact, FactSubject},
+    gate::Gate,
     informer::{Informer, Resource},
     input::Input,
     jobs::Jobs,
@@ -53,6 +54,7 @@ pub struct Bridge {
     desks: Desks,
     endings: Endings,
     poller: Poller,
+    gate: Gate,
     keeper: Keeper,
     workloads: BTreeMap<Uid, Workload>,
     /// Which workload a pod belongs to.
@@ -86,6 +88,7 @@ impl Bridge {
             owners: Owners::default(),
             desks: Desks::default(),
             endings: Endings::default(),
+            gate: Gate::default(),
             keeper: Keeper::default(),
             workloads: BTreeMap::new(),
             homes: BTreeMap::new(),
@@ -169,7 +172,7 @@ impl Bridge {
         }
         if self.synced {
             self.remap();
-            while let Some(workload) = self.touched.pop_first() {
+            while let Some(workload) = self.touched.pop_first().or_else(|| self.gate.call()) {
                 self.drive(&workload);
             }
             self.tend_nodes();
@@ -201,7 +204,7 @@ impl Bridge {
         self.count(workload.need(), true);
         let strangers = std::mem::take(&mut workload.strangers);
         if workload.stage == Stage::Closed {
-            self.close(workload);
+            self.close(&workload);
         } else {
             self.workloads.insert(id.clone(), workload);
         }
@@ -236,6 +239,7 @@ impl Bridge {
             desks: &mut self.desks,
             endings: &mut self.endings,
             poller: &mut self.poller,
+            gate: &mut self.gate,
         }
     }
 

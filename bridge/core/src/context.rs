@@ -9,6 +9,7 @@ use crate::{
     config::Config,
     desk::Desks,
     ending::{Endings, Farewell},
+    gate::Gate,
     jobs::{Jobs, OurJob, Standing},
     mapping::Mapping,
     names::Uid,
@@ -34,6 +35,7 @@ pub(crate) struct Context<'a> {
     pub(crate) desks: &'a mut Desks,
     pub(crate) endings: &'a mut Endings,
     pub(crate) poller: &'a mut Poller,
+    pub(crate) gate: &'a mut Gate,
 }
 
 impl Context<'_> {

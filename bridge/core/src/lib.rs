@@ -20,6 +20,7 @@ pub mod effect;
 mod ending;
 mod explain;
 mod facts;
+mod gate;
 mod informer;
 pub mod input;
 mod jobs;

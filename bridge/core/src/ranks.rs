@@ -155,7 +155,7 @@ mod tests {
             let metadata = json!({ "name": name, "uid": name, "labels": labels });
             serde_json::from_value(json!({ "metadata": metadata })).unwrap()
         };
-        let mut pods = vec![
+        let mut pods = [
             pod("w-10", json!({})),
             pod("w-9", json!({})),
             pod("a", json!({})),

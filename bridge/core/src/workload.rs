@@ -120,6 +120,8 @@ pub(crate) struct Workload {
     was_bound: bool,
     /// Something looks wrong with the job; it is believed when a reply to a later request agrees.
     suspicion: Option<CallId>,
+    /// Why the last job was given back, until one runs.
+    setback: Option<String>,
     /// Pods that don't belong to the job that was found: each is a workload of its own.
     pub(crate) strangers: BTreeSet<Uid>,
 }
@@ -137,6 +139,7 @@ impl Workload {
             failed: false,
             was_bound: false,
             suspicion: None,
+            setback: None,
             strangers: BTreeSet::new(),
         }
     }
@@ -227,6 +230,7 @@ impl Workload {
         }
         if matches!(next, Stage::Running { .. }) {
             self.failures = 0;
+            self.setback = None;
         }
         explain::tell_entry(self, context, &next);
         self.stage = next;
@@ -240,7 +244,9 @@ impl Workload {
             Stage::Submitting { .. } | Stage::Closed => None,
             Stage::Doubtful { since, second } => self.look_for_job(context, since, second),
             Stage::BackingOff { until, .. } => self.rest_until(context, until),
-            Stage::Refused { until, words, job } => self.reconsider(context, until, &words, job),
+            Stage::Refused { until, words, job } => {
+                self.reconsider(context, until, &words, job.as_deref())
+            }
             Stage::Marking { job } => self
                 .oversee(context, job)
                 .or_else(|| self.marked(context, job)),

@@ -80,7 +80,7 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn mutated(namespace: &str, pod: Value) -> String {
+    fn mutated(namespace: &str, pod: &Value) -> String {
         let request = json!({ "operation": "CREATE", "namespace": namespace, "object": pod });
         let lines: Vec<_> = patch(&Config::as_shipped(), &request)
             .iter()
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_pod_of_a_managed_namespace_becomes_ours_and_tolerates_slurms_nodes() {
         let pod = json!({ "spec": { "schedulerName": "default-scheduler", "nodeName": "n1" } });
-        insta::assert_snapshot!(mutated("slurm-bridge", pod), @"
+        insta::assert_snapshot!(mutated("slurm-bridge", &pod), @"
         add /spec/schedulerName slurm-bridge-scheduler
         remove /spec/nodeName null
         add /spec/tolerations [{effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}]
@@ -102,16 +102,16 @@ mod tests {
     #[test]
     fn another_scheduler_and_another_namespace_are_left_alone() {
         let other = json!({ "spec": { "schedulerName": "volcano" } });
-        assert_eq!(mutated("slurm-bridge", other), "");
+        assert_eq!(mutated("slurm-bridge", &other), "");
         let default = json!({ "spec": { "schedulerName": "default-scheduler" } });
-        assert_eq!(mutated("elsewhere", default), "");
+        assert_eq!(mutated("elsewhere", &default), "");
     }
 
     #[test]
     fn a_pod_that_names_us_anywhere_gets_only_the_toleration() {
         let pod =
             json!({ "spec": { "schedulerName": "slurm-bridge-scheduler", "tolerations": [] } });
-        insta::assert_snapshot!(mutated("elsewhere", pod), @"add /spec/tolerations/- {effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}");
+        insta::assert_snapshot!(mutated("elsewhere", &pod), @"add /spec/tolerations/- {effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}");
     }
 
     #[test]

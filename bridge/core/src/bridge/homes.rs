@@ -117,7 +117,7 @@ impl Bridge {
     }
 
     /// Nothing is left to do for a workload.
-    pub(super) fn close(&mut self, workload: Workload) {
+    pub(super) fn close(&mut self, workload: &Workload) {
         self.jobs.forget_ended_of(&workload.id);
         for pod in &workload.members {
             self.homes.remove(pod);

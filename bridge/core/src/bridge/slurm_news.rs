@@ -51,6 +51,7 @@ impl Bridge {
     }
 
     fn submit_replied(&mut self, id: &Uid, outcome: Outcome) {
+        self.gate.leave(id);
         if let Some(mut workload) = self.workloads.remove(id) {
             self.count(workload.need(), false);
             workload.submitted(&mut self.context(), outcome);
@@ -83,9 +84,8 @@ impl Bridge {
     }
 
     fn job_replied(&mut self, call: CallId, id: JobId, outcome: Outcome) {
-        let found = match outcome {
-            Ok(SlurmReply::Job(found)) => found,
-            Ok(_) | Err(_) => return self.poller.job_answered(id, true),
+        let Ok(SlurmReply::Job(found)) = outcome else {
+            return self.poller.job_answered(id, true);
         };
         self.poller.job_answered(id, false);
         let Some(workload) = self.jobs.get(id).map(|job| job.workload.clone()) else {

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(spec: Value) -> String {
+    fn asked(spec: &Value) -> String {
         let pod = json!({ "metadata": { "name": "p", "uid": "u" }, "spec": spec });
         match ask(&serde_json::from_value(pod).unwrap()) {
             Ok(Ask {
@@ -144,19 +144,19 @@ mod tests {
         }
     }
 
-    fn container(requests: Value, limits: Value) -> Value {
+    fn container(requests: &Value, limits: &Value) -> Value {
         json!({ "name": "c", "resources": { "requests": requests, "limits": limits } })
     }
 
     #[test]
     fn amounts_are_added_up_and_rounded_up() {
-        let half = container(json!({ "cpu": "500m", "memory": "1500Ki" }), json!({}));
+        let half = container(&json!({ "cpu": "500m", "memory": "1500Ki" }), &json!({}));
         let limit = container(
-            json!({}),
-            json!({ "cpu": 2, "memory": "1Gi", "nvidia.com/gpu": "1" }),
+            &json!({}),
+            &json!({ "cpu": 2, "memory": "1Gi", "nvidia.com/gpu": "1" }),
         );
-        let init = container(json!({ "cpu": "6" }), json!({}));
-        let mut sidecar = container(json!({ "cpu": "1" }), json!({}));
+        let init = container(&json!({ "cpu": "6" }), &json!({}));
+        let mut sidecar = container(&json!({ "cpu": "1" }), &json!({}));
         sidecar["restartPolicy"] = json!("Always");
         #[rustfmt::skip]
         let rows = [
@@ -168,10 +168,10 @@ mod tests {
             ("sidecars are added",       json!({ "containers": [limit], "initContainers": [sidecar, init] }),      "7 1024 1"),
             ("overhead is added",        json!({ "containers": [limit], "overhead": { "cpu": "250m" } }),          "3 1024 1"),
             ("the pod's own amount wins",json!({ "containers": [limit], "resources": { "requests": { "cpu": "4" } } }), "4 1024 1"),
-            ("nonsense is refused",      json!({ "containers": [container(json!({ "cpu": "lots" }), json!({}))] }), "c asks for `lots` of cpu, which is no quantity"),
+            ("nonsense is refused",      json!({ "containers": [container(&json!({ "cpu": "lots" }), &json!({}))] }), "c asks for `lots` of cpu, which is no quantity"),
         ];
         for (what, spec, expected) in rows {
-            assert_eq!(asked(spec), expected, "{what}");
+            assert_eq!(asked(&spec), expected, "{what}");
         }
     }
 }

@@ -49,6 +49,9 @@ impl Workload {
             Drafted::NotYet => None,
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
             Drafted::Ready(mark, job) => {
+                if !context.gate.enter(&self.id) {
+                    return None;
+                }
                 context.out.slurm(
                     Purpose::Submit(self.id.clone()),
                     SlurmRequest::Submit(job.clone()),
@@ -64,7 +67,7 @@ impl Workload {
         context: &mut Context<'_>,
         until: Time,
         words: &str,
-        refused: Option<Box<Submission>>,
+        refused: Option<&Submission>,
     ) -> Option<Stage> {
         if until <= context.now() || !self.views(context).any(PodView::wants_a_place) {
             return Some(Stage::Gathering);
@@ -73,7 +76,7 @@ impl Workload {
             return Some(found);
         }
         match self.draft(context) {
-            Drafted::Ready(_, job) if Some(&job) != refused.as_ref() => {
+            Drafted::Ready(_, job) if Some(&*job) != refused => {
                 self.failures = 0;
                 return Some(Stage::Gathering);
             }

@@ -56,14 +56,19 @@ impl Workload {
         self.end_surplus(context, job);
         let crowd = self.crowd(context);
         if crowd == Crowd::default() {
-            return Some(self.end(context, job, "its pods are over"));
+            let why = if self.was_bound {
+                "its pods are over"
+            } else {
+                "its pods were deleted"
+            };
+            return Some(self.end(context, job, why));
         }
         let Some(trouble) = self.trouble(context, job, crowd) else {
             self.suspicion = None;
             return self.shrunk(context, job, crowd);
         };
         self.is_confirmed(context, job)
-            .then(|| self.react(context, job, trouble, crowd))
+            .then(|| self.react(context, job, &trouble, crowd))
     }
 
     fn crowd(&self, context: &Context<'_>) -> Crowd {
@@ -114,10 +119,10 @@ impl Workload {
         &mut self,
         context: &mut Context<'_>,
         job: JobId,
-        trouble: Trouble,
+        trouble: &Trouble,
         crowd: Crowd,
     ) -> Stage {
-        let why = match &trouble {
+        let why = match trouble {
             Trouble::Ended(state) => explain::ended(job, state),
             Trouble::Gone => explain::gone(job),
             Trouble::Requeued => explain::requeued(job),
@@ -183,7 +188,9 @@ impl Workload {
             Ok(seats) => Some(Stage::Placing { job, seats }),
             Err(why) => {
                 self.failures += 1;
-                Some(self.end(context, job, &why))
+                let stage = self.end(context, job, &why);
+                self.setback = Some(why);
+                Some(stage)
             }
         }
     }
@@ -331,8 +338,9 @@ impl Workload {
         self.was_bound = false;
         self.failed = false;
         let again = self.failures > 0 && self.views(context).any(PodView::wants_a_place);
+        let setback = self.setback.clone();
         Some(if again {
-            self.back_off(context, None)
+            self.back_off(context, setback)
         } else {
             Stage::Gathering
         })

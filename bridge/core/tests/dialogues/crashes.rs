@@ -10,7 +10,7 @@ use crate::town::{Fate, Town};
 fn play(at: &str, fate: Fate) -> Town {
     let mut town = Town::new().start();
     town.fate(at, fate);
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     revive(&mut town);
     if town.slurm.jobs.contains_key(&JobId(7)) {
         town.slurm("job 7 runs on n2", |slurm| slurm.start(7, &[("n2", 4)]));
@@ -69,7 +69,7 @@ fn a_crash_or_a_lost_reply_at_any_request_leaves_one_job_and_one_binding() {
 fn a_crash_between_submit_and_label_is_followed_by_adoption() {
     let mut town = Town::new().start();
     town.fate("submit", Fate::CrashAfter);
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(5);
     town.restart();
     town.pass(40);
@@ -89,7 +89,7 @@ fn a_crash_between_submit_and_label_is_followed_by_adoption() {
 fn a_submit_whose_reply_is_lost_is_found_among_all_jobs() {
     let mut town = Town::new().start();
     town.fate("submit", Fate::LoseReply);
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(40);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:00.000 < pod p created
@@ -102,7 +102,7 @@ fn a_submit_whose_reply_is_lost_is_found_among_all_jobs() {
 fn a_submit_that_arrives_very_late_is_surplus_and_cancelled() {
     let mut town = Town::new().start();
     town.fate("submit", Fate::LoseRequest);
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(10);
     let comment = town.slurm.jobs[&JobId(7)].admin_comment.clone();
     town.slurm("the lost submit arrives as job 8", |slurm| {
@@ -150,7 +150,7 @@ fn a_job_of_ours_without_a_workload_is_cancelled() {
 #[test]
 fn a_bound_pod_whose_job_is_gone_after_a_restart_is_removed() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.slurm("job 7 runs on n1", |slurm| slurm.start(7, &[("n1", 4)]));
     town.pass(2);
     town.crash();

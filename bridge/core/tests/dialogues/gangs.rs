@@ -12,7 +12,7 @@ fn gang(pods: u32) -> Town {
     let mut town = Town::new().start();
     town.group("g", 4);
     for rank in 0..pods {
-        town.pod(&format!("w-{rank}"), 2, member());
+        town.pod(&format!("w-{rank}"), 2, &member());
     }
     town
 }
@@ -21,10 +21,10 @@ fn gang(pods: u32) -> Town {
 fn a_gang_waits_for_its_minimum_and_all_are_bound_at_one_moment() {
     let mut town = gang(3);
     town.pass(5);
-    town.pod("w-3", 2, member());
+    town.pod("w-3", 2, &member());
     town.pass(2);
     town.slurm("job 7 runs on n1 and n2", |slurm| {
-        slurm.start(7, &[("n1", 2), ("n2", 6)])
+        slurm.start(7, &[("n1", 2), ("n2", 6)]);
     });
     town.pass(2);
     insta::assert_snapshot!(town.dialogue(), @r#"
@@ -61,7 +61,7 @@ fn a_latecomer_gets_a_job_of_its_own() {
     let mut town = gang(4);
     town.pass(3);
     town.dialogue();
-    town.pod("w-4", 2, member());
+    town.pod("w-4", 2, &member());
     town.pass(3);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:03.000 < pod w-4 created
@@ -73,7 +73,7 @@ fn a_latecomer_gets_a_job_of_its_own() {
 #[test]
 fn pods_wait_for_a_group_that_does_not_exist_yet() {
     let mut town = Town::new().start();
-    town.pod("w-0", 2, member());
+    town.pod("w-0", 2, &member());
     town.pass(2);
     town.group("g", 1);
     town.pass(2);
@@ -94,7 +94,7 @@ fn a_gang_that_loses_a_pod_while_it_waits_gives_its_job_back() {
     town.dialogue();
     town.delete("w-2");
     town.pass(5);
-    town.pod("w-9", 2, member());
+    town.pod("w-9", 2, &member());
     town.pass(3);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:03.000 < pod w-2 deleted
@@ -121,7 +121,7 @@ fn a_crash_in_the_middle_of_binding_is_finished_by_the_next_process() {
     town.pass(3);
     town.fate("bind pods/w-2", Fate::CrashBefore);
     town.slurm("job 7 runs on n1 and n2", |slurm| {
-        slurm.start(7, &[("n1", 4), ("n2", 4)])
+        slurm.start(7, &[("n1", 4), ("n2", 4)]);
     });
     town.pass(2);
     town.dialogue();

@@ -179,7 +179,9 @@ fn merge(object: &mut Value, patch: &Value) {
                     .filter(|one| new.iter().all(|n| n["type"] != one["type"]));
                 object[key] = kept.chain(new.iter().cloned()).collect();
             }
-            other => object[key] = other.clone(),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                object[key] = value.clone();
+            }
         }
     }
 }

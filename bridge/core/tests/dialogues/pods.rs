@@ -9,7 +9,7 @@ use crate::town::{Fate, Town};
 #[test]
 fn a_pod_is_submitted_marked_placed_bound_and_its_job_ends_as_it_did() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(2);
     town.slurm("job 7 runs on n2", |slurm| slurm.start(7, &[("n2", 4)]));
     town.pass(2);
@@ -39,13 +39,13 @@ fn a_pod_is_submitted_marked_placed_bound_and_its_job_ends_as_it_did() {
 #[test]
 fn the_reason_for_waiting_is_written_once_and_again_when_it_changes() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.slurm("job 7 waits for Resources", |slurm| {
-        reason(slurm, "Resources")
+        reason(slurm, "Resources");
     });
     town.pass(10);
     town.slurm("job 7 waits for Priority", |slurm| {
-        reason(slurm, "Priority")
+        reason(slurm, "Priority");
     });
     town.pass(10);
     insta::assert_snapshot!(town.dialogue(), @r#"
@@ -68,7 +68,7 @@ fn reason(slurm: &mut crate::slurm::Slurm, reason: &str) {
 #[test]
 fn a_pod_deleted_while_it_waits_has_its_job_cancelled() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(2);
     town.dialogue();
     town.delete("p");
@@ -84,7 +84,7 @@ fn a_pod_deleted_while_it_waits_has_its_job_cancelled() {
 #[test]
 fn a_deleted_pod_does_not_wait_for_a_slurm_that_is_away() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.pass(2);
     town.dialogue();
     for _ in 0..100 {
@@ -106,7 +106,7 @@ fn a_deleted_pod_does_not_wait_for_a_slurm_that_is_away() {
 #[test]
 fn a_job_cancelled_in_slurm_takes_its_pod_along() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.slurm("job 7 runs on n1", |slurm| slurm.start(7, &[("n1", 4)]));
     town.pass(2);
     town.phase("p", "Running");
@@ -134,7 +134,7 @@ fn a_job_cancelled_in_slurm_takes_its_pod_along() {
 #[test]
 fn a_requeued_job_takes_its_bound_pod_along() {
     let mut town = Town::new().start();
-    town.pod("p", 4, json!({}));
+    town.pod("p", 4, &json!({}));
     town.slurm("job 7 runs on n1", |slurm| slurm.start(7, &[("n1", 4)]));
     town.pass(2);
     town.phase("p", "Running");
@@ -160,7 +160,7 @@ fn a_requeued_job_takes_its_bound_pod_along() {
 fn what_slurm_refuses_is_said_in_its_words_and_not_tried_in_a_storm() {
     let mut town = Town::new().start();
     town.slurm.refuse = Some((2014, "Requested node configuration is not available"));
-    town.pod("p", 400, json!({}));
+    town.pod("p", 400, &json!({}));
     town.pass(3600);
     insta::assert_snapshot!(town.dialogue(), @"
     00:00:00.000 < pod p created
@@ -183,7 +183,7 @@ fn what_slurm_refuses_is_said_in_its_words_and_not_tried_in_a_storm() {
 #[test]
 fn a_pod_with_a_bad_annotation_is_refused_until_it_is_changed() {
     let mut town = Town::new().start();
-    town.pod("p", 1, json!({}));
+    town.pod("p", 1, &json!({}));
     town.pass(1);
     let path = crate::kube::pod_path("q");
     town.kube.create(&path, json!({

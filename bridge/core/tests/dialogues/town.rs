@@ -65,12 +65,12 @@ impl Town {
         };
         for name in ["n1", "n2"] {
             town.slurm.add_node(name);
-            town.add_node(name, json!({}));
+            town.add_node(name, &json!({}));
         }
         town
     }
 
-    pub(crate) fn add_node(&mut self, name: &str, labels: Value) {
+    pub(crate) fn add_node(&mut self, name: &str, labels: &Value) {
         let node = json!({ "metadata": { "name": name, "labels": labels }, "spec": {} });
         self.kube.create(&format!("/api/v1/nodes/{name}"), node);
     }
@@ -108,7 +108,7 @@ impl Town {
         self.fates.push((line.into(), fate));
     }
 
-    pub(crate) fn pod(&mut self, name: &str, cpu: u32, labels: Value) {
+    pub(crate) fn pod(&mut self, name: &str, cpu: u32, labels: &Value) {
         self.say(&format!("< pod {name} created"));
         let resources = json!({ "requests": { "cpu": cpu.to_string(), "memory": "1Gi" } });
         let pod = json!({
