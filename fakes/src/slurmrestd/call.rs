@@ -10,6 +10,9 @@ use super::{
     reply::{Reply, Trouble, Warning},
 };
 
+/// The status of a body that slurmrestd itself can't read, in every release.
+pub(super) const UNREADABLE: u16 = 500;
+
 /// Job numbers from here on are refused before anybody looks for them.
 const JOB_ID_END: u32 = 0x03FF_FFFF;
 

@@ -7,7 +7,7 @@ use drawbridge_sim::{JobId, Signal, SlurmError};
 use serde_json::{Value, json};
 
 use super::{
-    call::Call,
+    call::{Call, UNREADABLE},
     fields::{Kind, Schema, Use},
     number::{number, unset},
     reply::{Reply, Trouble},
@@ -65,7 +65,7 @@ pub(super) fn many(call: &mut Call<'_>) -> Reply {
     let empty = Reply::ok().with("status", json!([]));
     let fields = match call.body(KILL_JOBS) {
         Ok(fields) => fields,
-        Err(trouble) => return empty.error(call.refusal(), trouble),
+        Err(trouble) => return empty.error(UNREADABLE, trouble),
     };
     if let Some(name) = fields.not_modelled {
         let what = format!("cancelling jobs by `{name}`");

@@ -124,26 +124,32 @@ fn flags(job: &Job) -> Vec<&'static str> {
         ("USING_DEFAULT_ACCOUNT", asked.account.is_none()),
         ("USING_DEFAULT_QOS", asked.qos.is_none()),
         ("USING_DEFAULT_WCKEY", asked.wckey.is_none()),
-        (
-            "DEPENDENT",
-            job.state == JobState::Pending && job.eligible_time.is_none(),
-        ),
+        ("DEPENDENT", waits_for_leave(job)),
     ];
     let set = flags.into_iter().filter(|(_, set)| *set);
     set.map(|(flag, _)| flag).collect()
+}
+
+/// Held, or waiting for another job.
+fn waits_for_leave(job: &Job) -> bool {
+    let waits = job.state == JobState::Pending && job.eligible_time.is_none();
+    waits && job.reason != Reason::BeginTime
 }
 
 fn times(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job) {
     let epoch = ctld.epoch();
     let at = |time: Option<Time>| number(time.map_or(0, |time| epoch.unix(time)));
     let start = start_time(job);
-    let accrue = job
-        .eligible_time
-        .filter(|_| job.reason != Reason::BeginTime);
+    let later = job.reason == Reason::BeginTime;
+    let eligible = if later {
+        job.begin_time
+    } else {
+        job.eligible_time
+    };
     put!(map,
         "submit_time": at(Some(job.submit_time)),
-        "eligible_time": at(job.eligible_time),
-        "accrue_time": at(accrue),
+        "eligible_time": at(eligible),
+        "accrue_time": at(eligible.filter(|_| !later)),
         "start_time": at(start),
         "end_time": at(end_time(job, start)),
         "last_sched_evaluation": at(Some(job.start_time.unwrap_or(job.submit_time))),
@@ -234,13 +240,14 @@ fn resources(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job, detail: 
     let nodes = allocation.map_or(String::new(), |allocation| allocation.node_list());
     let host = allocation.and_then(|allocation| allocation.nodes.first());
     let details = allocation.filter(|_| detail);
+    let in_use = details.filter(|_| job.holds_nodes());
     let billed = allocation.map(|allocation| f64::from(allocation.cpus()));
     put!(map,
         "nodes": nodes,
         "batch_host": host.map_or("", |share| share.node.as_str()),
         "scheduled_nodes": "",
         "job_resources": details.map(|held| job_resources(ctld, held, job.submission.exclusive)),
-        "gres_detail": allocation.map_or_else(Vec::new, |held| gres_detail(ctld, held)),
+        "gres_detail": in_use.map_or_else(Vec::new, |held| gres_detail(ctld, held)),
         "tres_req_str": asked_tres(ctld, job).text(),
         "tres_alloc_str": allocation.map_or_else(String::new, |held| held_tres(held).text()),
         "billable_tres": json!({

@@ -4,7 +4,7 @@ use drawbridge_sim::{Job, SlurmError};
 use serde_json::{Value, json};
 
 use super::{
-    call::{Call, calendar},
+    call::{Call, UNREADABLE, calendar},
     job_json::job_json,
     number::number,
     reply::{Reply, Trouble, Warning},
@@ -41,7 +41,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
         .map(|job| job_json(call.ctld, job, detail))
         .collect();
     let reply = with_jobs(call, jobs).warnings(&warnings);
-    reply.errors(call.refusal(), troubles)
+    reply.errors(UNREADABLE, troubles)
 }
 
 /// `GET job/{id}`.
@@ -66,7 +66,7 @@ pub(super) fn one(call: &mut Call<'_>, id: &str) -> Reply {
             ),
         ),
     };
-    reply.warnings(&warnings).errors(call.refusal(), troubles)
+    reply.warnings(&warnings).errors(UNREADABLE, troubles)
 }
 
 /// `GET jobs/state`: the cheap one, for polling.

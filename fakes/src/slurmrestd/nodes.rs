@@ -4,7 +4,7 @@ use drawbridge_sim::{NodeUpdate, SlurmError, SlurmNode, expand_hostlist};
 use serde_json::Value;
 
 use super::{
-    call::Call,
+    call::{Call, UNREADABLE},
     fields::{Fields, Kind, Schema, Use},
     node_json::node_json,
     number::number,
@@ -48,9 +48,8 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
         Ok(since) => since,
         Err(trouble) => {
             let rejected = "Rejecting request. Failure parsing query.";
-            let status = call.refusal();
-            return Reply::refused(status, trouble)
-                .error(status, Trouble::query(rejected, "_dump_nodes"));
+            return Reply::refused(UNREADABLE, trouble)
+                .error(UNREADABLE, Trouble::query(rejected, "_dump_nodes"));
         }
     };
     if since.is_some_and(|since| call.changed() <= since) {
@@ -95,7 +94,7 @@ fn query_warnings(call: &Call<'_>) -> Vec<Warning> {
 pub(super) fn update(call: &mut Call<'_>, name: &str) -> Reply {
     let fields = match call.body(UPDATE_NODE) {
         Ok(fields) => fields,
-        Err(trouble) => return Reply::refused(call.refusal(), trouble),
+        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
     };
     change(call, &[name.into()], name, "_update_node", fields)
 }
@@ -104,7 +103,7 @@ pub(super) fn update(call: &mut Call<'_>, name: &str) -> Reply {
 pub(super) fn update_many(call: &mut Call<'_>) -> Reply {
     let fields = match call.body(UPDATE_NODE) {
         Ok(fields) => fields,
-        Err(trouble) => return Reply::refused(call.refusal(), trouble),
+        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
     };
     let text = fields.list("name").join(",");
     let names: Vec<SlurmNode> = match expand_hostlist(&text) {
@@ -147,7 +146,7 @@ fn change(
     let status = call.refusal();
     Reply::ok()
         .warnings(&fields.warnings)
-        .errors(status, fields.troubles)
+        .errors(UNREADABLE, fields.troubles)
         .errors(status, trouble.into_iter().collect())
 }
 
@@ -174,6 +173,9 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
     let updates = updates(fields)?;
     for node in nodes {
         for update in &updates {
+            if is_idle_wish(call, node, update) {
+                continue;
+            }
             let by = call.request.user.as_str().into();
             let done = call
                 .ctld
@@ -182,6 +184,12 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Slurm undrains a node that isn't drained without a word.
+fn is_idle_wish(call: &Call<'_>, node: &SlurmNode, update: &NodeUpdate) -> bool {
+    let drained = call.ctld.node(node).is_some_and(|node| node.drain);
+    *update == NodeUpdate::Undrain && !drained
 }
 
 fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {

@@ -6,7 +6,7 @@ use drawbridge_sim::{MemoryDefault, PartitionSpec, SlurmConfig, Span, fold_hostl
 use serde_json::{Value, json};
 
 use super::{
-    call::Call,
+    call::{Call, UNREADABLE},
     number::{infinite, number, unset},
     reply::{Reply, Trouble},
     tres::Tres,
@@ -18,9 +18,10 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
         Ok(since) => since,
         Err(trouble) => {
             let rejected = "Rejecting request. Failure parsing query";
-            let status = call.refusal();
-            return Reply::refused(status, trouble)
-                .error(status, Trouble::query(rejected, "op_handler_partitions"));
+            return Reply::refused(UNREADABLE, trouble).error(
+                UNREADABLE,
+                Trouble::query(rejected, "op_handler_partitions"),
+            );
         }
     };
     if since.is_some_and(|since| changed(call) <= since) {

@@ -7,7 +7,7 @@ use drawbridge_sim::{
 use serde_json::{Value, json};
 
 use super::{
-    call::{Call, not_a_dictionary},
+    call::{Call, UNREADABLE, not_a_dictionary},
     fields::{Fields, Kind, Schema, Use},
     job_desc::JOB_DESC,
     number::Number,
@@ -31,12 +31,13 @@ const HELD: &str = "Job is in held state, pending scheduler release";
 pub(super) fn submit(call: &mut Call<'_>) -> Reply {
     let (top, job) = match read(call.request.body.as_ref()) {
         Ok(read) => read,
-        Err(trouble) => return Reply::refused(call.refusal(), trouble),
+        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
     };
     let warnings: Vec<Warning> = [job.warnings.as_slice(), &top.warnings].concat();
     let reply = submit_fields(call, &top, &job);
-    let status = call.refusal();
-    reply.warnings_first(&warnings).errors(status, job.troubles)
+    reply
+        .warnings_first(&warnings)
+        .errors(UNREADABLE, job.troubles)
 }
 
 fn read(body: Option<&Value>) -> Result<(Fields, Fields), Trouble> {

@@ -4,7 +4,7 @@ use drawbridge_sim::{Begin, Job, JobId, JobState, JobUpdate, SlurmError};
 use serde_json::Value;
 
 use super::{
-    call::Call,
+    call::{Call, UNREADABLE},
     fields::{Fields, Use},
     job_desc::JOB_DESC,
     number::Number,
@@ -31,20 +31,18 @@ pub(super) fn job(call: &mut Call<'_>, id: &str) -> Reply {
     let fields = match call.body(JOB_DESC) {
         Ok(fields) => fields,
         Err(trouble) => {
-            let status = call.refusal();
-            return empty.errors(status, vec![trouble, rejected]);
+            return empty.errors(UNREADABLE, vec![trouble, rejected]);
         }
     };
     let reply = empty.warnings(&fields.warnings);
     if fields.broken {
         return reply.error(422, rejected);
     }
-    let status = call.refusal();
     let reply = match update(call, id, &fields) {
         Ok(()) => reply,
         Err((status, trouble)) => reply.error(status, trouble),
     };
-    reply.errors(status, fields.troubles)
+    reply.errors(UNREADABLE, fields.troubles)
 }
 
 fn update(call: &mut Call<'_>, id: JobId, fields: &Fields) -> Result<(), (u16, Trouble)> {
