@@ -4,6 +4,8 @@
 
 #[path = "kube/admission.rs"]
 mod admission;
+#[path = "kube/always.rs"]
+mod always;
 #[path = "kube/deleting.rs"]
 mod deleting;
 #[path = "kube/objects.rs"]
