@@ -28,6 +28,7 @@ mod store;
 mod strategic;
 mod strategy;
 mod subresource;
+mod terminate;
 mod validate;
 mod watch;
 mod write;
@@ -45,8 +46,8 @@ pub use watch::{Watch, WatchEvent};
 use self::{garbage::Garbage, identity::Identities, path::Target, status::Refusal, store::Store};
 use crate::{Method, Request, Response};
 
-/// How many writes of each kind watches can look back on.
-const WINDOW: usize = 100_000;
+/// How many writes of each kind watches can look back on. A version of a pod takes about 12 kB.
+const WINDOW: usize = 20_000;
 
 /// How often (user, verb, resource or resource/subresource) was asked for.
 pub type Audit = BTreeMap<(String, &'static str, String), u64>;

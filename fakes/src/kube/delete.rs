@@ -169,10 +169,10 @@ impl KubeApi {
     ) -> Result<Deletion, Refusal> {
         let kind = call.target.kind;
         options.check(kind, object)?;
-        if kind.key == "namespaces" {
-            return Err(Refusal::not_modelled("the deletion of namespaces"));
-        }
         let marked = mark(self.epoch, call.now, kind, object, options);
+        if kind.key == "namespaces" {
+            return self.terminate(call, object, marked);
+        }
         let held = object::finalizers(&marked).next().is_some() || grace_of(&marked) > 0;
         if !held {
             // Only a pod's last state says that it was deleted: the others had no time to know.

@@ -1,4 +1,4 @@
-//! The garbage collector: what is left without owners goes.
+//! The garbage collector: what is left without owners, or in a namespace that goes, goes too.
 //!
 //! Writes put the uids that need a look into a queue; [`KubeApi::collect_garbage`] looks at them.
 //! Deletes and patches go through the API like everybody else's, under the collector's own user.
@@ -20,10 +20,13 @@ use crate::{Method, Request};
 
 const USER: &str = "system:serviceaccount:kube-system:generic-garbage-collector";
 
-/// Owners, there or gone, whose dependents need a look.
+/// What needs a look.
 #[derive(Clone, Default)]
 pub(crate) struct Garbage {
+    /// Owners, there or gone, for their dependents.
     owners: BTreeSet<Arc<str>>,
+    /// Namespaces that are to be emptied.
+    namespaces: BTreeSet<Arc<str>>,
 }
 
 impl Garbage {
@@ -33,6 +36,9 @@ impl Garbage {
         self.owners.extend(missing.map(Arc::from));
         if waits_for_dependents(object) {
             self.owners.insert(object::uid(object).into());
+        }
+        if object["kind"] == "Namespace" && object::is_deleting(object) {
+            self.namespaces.insert(object::name(object).into());
         }
     }
 
@@ -47,6 +53,11 @@ impl Garbage {
             if found.is_some_and(|owner| waits_for_dependents(owner)) {
                 self.owners.insert(owner.into());
             }
+        }
+        let namespaces = store.table_of("namespaces");
+        let namespace = namespaces.and_then(|all| all.get("", object::namespace(object)));
+        if namespace.is_some_and(|namespace| object::is_deleting(namespace)) {
+            self.namespaces.insert(object::namespace(object).into());
         }
     }
 }
@@ -68,12 +79,15 @@ enum Step {
 impl KubeApi {
     /// Whether [`KubeApi::collect_garbage`] has anything to look at.
     pub fn has_garbage(&self) -> bool {
-        !self.garbage.owners.is_empty()
+        !self.garbage.owners.is_empty() || !self.garbage.namespaces.is_empty()
     }
 
-    /// Deletes what its owners left behind; gives back how many requests that took.
+    /// Deletes what owners and namespaces left behind; gives back how many requests that took.
     pub fn collect_garbage(&mut self, now: Time, hooks: &mut dyn Webhooks) -> usize {
         let mut done = 0;
+        for namespace in std::mem::take(&mut self.garbage.namespaces) {
+            done += self.empty_namespace(now, &namespace, hooks);
+        }
         while let Some(uid) = self.garbage.owners.pop_first() {
             let steps = self.steps_for(&uid);
             done += steps.len();
@@ -158,17 +172,17 @@ impl KubeApi {
                     .iter()
                     .filter(|owner| object::text(owner, &["uid"]) != uid)
                     .collect();
-                self.patch_of(&key, "ownerReferences", json!(kept))
+                self.patch_of(&key, "ownerReferences", &json!(kept))
             }
             Step::Release(key, finalizer) => {
                 let names = object::finalizers(self.store.at(&key)?);
                 let kept: Vec<&str> = names.filter(|name| *name != finalizer).collect();
-                self.patch_of(&key, "finalizers", json!(kept))
+                self.patch_of(&key, "finalizers", &json!(kept))
             }
         }
     }
 
-    fn patch_of(&self, key: &ObjectKey, field: &str, value: Value) -> Option<Request> {
+    fn patch_of(&self, key: &ObjectKey, field: &str, value: &Value) -> Option<Request> {
         let uid = object::uid(self.store.at(key)?).to_owned();
         let body = json!({"metadata": {"uid": uid, field: value}});
         Some(Request::new(USER, Method::MergePatch, path(key)?).with_body(body))
@@ -203,13 +217,18 @@ fn blocks(uid: &str, object: &Value) -> bool {
 /// The path of an object.
 fn path(key: &ObjectKey) -> Option<String> {
     let kind = Kind::by_key(key.resource)?;
+    Some(format!("{}/{}", collection(kind, &key.namespace), key.name))
+}
+
+/// The path of a collection; of a cluster-wide one if the namespace is empty.
+pub(super) fn collection(kind: &Kind, namespace: &str) -> String {
     let root = match kind.group {
         "" => format!("/api/{}", kind.stored_version()),
         group => format!("/apis/{group}/{}", kind.stored_version()),
     };
-    let scope = match &*key.namespace {
+    let scope = match namespace {
         "" => String::new(),
         namespace => format!("/namespaces/{namespace}"),
     };
-    Some(format!("{root}{scope}/{}/{}", kind.resource, key.name))
+    format!("{root}{scope}/{}", kind.resource)
 }

@@ -265,9 +265,12 @@ impl Store {
     }
 
     fn reindex(&mut self, key: &ObjectKey, old: Option<&Value>, new: Option<&Value>) {
-        reindex_set(&mut self.by_owner, key, owners(old), owners(new));
-        if key.resource == "pods" {
-            reindex_set(&mut self.by_node, key, node(old), node(new));
+        let (was, is) = (owners(old), owners(new));
+        if was != is {
+            reindex_set(&mut self.by_owner, key, &was, &is);
+        }
+        if key.resource == "pods" && node(old) != node(new) {
+            reindex_set(&mut self.by_node, key, &node(old), &node(new));
         }
         match (old, new) {
             (None, Some(new)) => {
@@ -290,15 +293,16 @@ fn key_of(kind: &'static Kind, object: &Value, known: Option<&ObjectKey>) -> Obj
     })
 }
 
-fn owners(object: Option<&Value>) -> BTreeSet<&str> {
+fn owners(object: Option<&Value>) -> Vec<&str> {
     object.into_iter().flat_map(object::owners).collect()
 }
 
-fn node(pod: Option<&Value>) -> BTreeSet<&str> {
+/// The node of a pod, if it has one.
+fn node(pod: Option<&Value>) -> Vec<&str> {
     let node = pod.map_or("", |pod| object::text(pod, &["spec", "nodeName"]));
-    BTreeSet::from([node])
-        .into_iter()
+    Some(node)
         .filter(|node| !node.is_empty())
+        .into_iter()
         .collect()
 }
 
@@ -306,10 +310,10 @@ fn node(pod: Option<&Value>) -> BTreeSet<&str> {
 fn reindex_set(
     index: &mut BTreeMap<Arc<str>, BTreeSet<ObjectKey>>,
     key: &ObjectKey,
-    old: BTreeSet<&str>,
-    new: BTreeSet<&str>,
+    old: &[&str],
+    new: &[&str],
 ) {
-    for gone in old.difference(&new) {
+    for gone in old.iter().filter(|name| !new.contains(name)) {
         if let Some(set) = index.get_mut(*gone) {
             set.remove(key);
             if set.is_empty() {
@@ -317,7 +321,7 @@ fn reindex_set(
             }
         }
     }
-    for come in new.difference(&old) {
+    for come in new {
         index.entry((*come).into()).or_default().insert(key.clone());
     }
 }

@@ -233,9 +233,15 @@ mod tests {
         object
     }
 
+    fn check(table: &[(&str, Value, Value, Value)]) {
+        for (why, object, patch, expected) in table {
+            assert_eq!(merged(object.clone(), patch), *expected, "{why}");
+        }
+    }
+
     #[test]
     fn patches_merge_as_the_fields_rule_says() {
-        let table = [
+        check(&[
             (
                 "containers merge by name",
                 json!({"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}),
@@ -267,6 +273,12 @@ mod tests {
                 json!({"finalizers": ["c/d", "a/b"]}),
                 json!({"finalizers": ["a/b", "c/d"]}),
             ),
+        ]);
+    }
+
+    #[test]
+    fn directives_replace_delete_and_order() {
+        check(&[
             (
                 "words are taken out of a list",
                 json!({"finalizers": ["a/b", "c/d"]}),
@@ -309,10 +321,7 @@ mod tests {
                 json!({"spec": {"unschedulable": null}}),
                 json!({"spec": {}}),
             ),
-        ];
-        for (why, object, patch, expected) in table {
-            assert_eq!(merged(object, &patch), expected, "{why}");
-        }
+        ]);
     }
 
     #[test]

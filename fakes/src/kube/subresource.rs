@@ -38,9 +38,7 @@ impl KubeApi {
                 "log" | "exec" | "attach" | "portforward" | "resize" | "ephemeralcontainers",
                 _,
             ) => Err(Refusal::not_modelled(&format!("pods/{sub}"))),
-            ("namespaces", "finalize", _) => {
-                Err(Refusal::not_modelled("the deletion of namespaces"))
-            }
+            ("namespaces", "finalize", _) => Err(Refusal::not_modelled("namespaces/finalize")),
             _ => Err(Refusal::unknown_resource()),
         }
     }

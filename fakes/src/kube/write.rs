@@ -193,7 +193,7 @@ impl KubeApi {
         }
         check(kind, &new, late_finalizers(&new, old))?;
         self.validate_by_hooks(call, hooks, Operation::Update, Some(&new), Some(old))?;
-        if is_released(&new) {
+        if kind.key != "namespaces" && is_released(&new) {
             return Ok(self.discard(kind, &Arc::new(new), &call.user));
         }
         Ok(self.commit(kind, new, &call.user))
@@ -273,41 +273,45 @@ fn check_version(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
 }
 
 /// Takes from `new` what the write may change and everything else from `old`.
-fn merge_parts(kind: &Kind, old: &Value, new: Value, part: Part) -> Value {
-    let mut merged = match (part, kind.status) {
-        (Part::Main, StatusWrites::None) => new,
-        (Part::Main, _) => with_field(new, old, "status"),
+fn merge_parts(kind: &Kind, old: &Value, mut new: Value, part: Part) -> Value {
+    match (part, kind.status) {
+        (Part::Main, StatusWrites::None) => {}
+        (Part::Main, _) => restore(&mut new, old, |key| key == "status"),
         (Part::Status, StatusWrites::Alone | StatusWrites::None) => {
-            with_field(old.clone(), &new, "status")
+            restore(&mut new, old, |key| key != "status");
         }
         (Part::Status, StatusWrites::WithMetadata | StatusWrites::WithoutLabels) => {
-            let mut merged = with_field(old.clone(), &new, "status");
-            merged = with_field(merged, &new, "metadata");
+            restore(&mut new, old, |key| !["metadata", "status"].contains(&key));
             let mut kept = vec!["ownerReferences"];
             if kind.status == StatusWrites::WithoutLabels {
                 kept.push("labels");
             }
-            keep(object::metadata_mut(&mut merged), old, &kept);
-            merged
+            keep(object::metadata_mut(&mut new), old, &kept);
         }
-    };
-    let metadata = object::metadata_mut(&mut merged);
+    }
+    let metadata = object::metadata_mut(&mut new);
     keep(metadata, old, &SYSTEM);
     keep(metadata, old, &["resourceVersion"]);
-    merged
+    new
+}
+
+/// Makes the chosen fields what they were; copies only what differs.
+fn restore(new: &mut Value, old: &Value, chosen: fn(&str) -> bool) {
+    let (Some(new), Some(old)) = (new.as_object_mut(), old.as_object()) else {
+        return;
+    };
+    new.retain(|key, _| !chosen(key) || old.contains_key(key));
+    for (key, value) in old.iter().filter(|(key, _)| chosen(key)) {
+        if new.get(key) != Some(value) {
+            new.insert(key.clone(), value.clone());
+        }
+    }
 }
 
 fn keep(metadata: &mut Map<String, Value>, old: &Value, keys: &[&str]) {
     for key in keys {
         object::copy_field(metadata, old.get("metadata"), key);
     }
-}
-
-fn with_field(mut object: Value, from: &Value, key: &str) -> Value {
-    if let Some(map) = object.as_object_mut() {
-        object::copy_field(map, Some(from), key);
-    }
-    object
 }
 
 /// The generation counts changes of everything but metadata and status.

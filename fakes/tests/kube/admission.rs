@@ -98,9 +98,7 @@ fn mutating_hooks_come_in_order_and_before_validating_ones() {
         &json!({"reinvocationPolicy": "IfNeeded"}),
     );
     configure(&mut api, "validating", "v", "/allow/v", &json!({}));
-    assert_snapshot!(talk_with(&mut api, &mut hooks, MAP), @r#"
-    POST configmaps: 201 ConfigMap a rv 10 metadata.labels={"a":"x","b":"x"}
-    "#);
+    assert_snapshot!(talk_with(&mut api, &mut hooks, MAP), @r#"POST configmaps: 201 ConfigMap a rv 10 metadata.labels={"a":"x","b":"x"}"#);
     assert_snapshot!(hooks.asked.join("\n"), @r#"
     /label/a CREATE configmaps  a
     /label/b CREATE configmaps  a

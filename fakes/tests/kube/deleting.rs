@@ -16,14 +16,12 @@ fn a_delete_answers_with_what_is_gone() {
         DELETE /api/v1/namespaces/default/configmaps/a
         POST /api/v1/namespaces/default/serviceaccounts {"metadata":{"name":"s"}}
         DELETE /api/v1/namespaces/default/serviceaccounts/s
-        DELETE /api/v1/namespaces/default
     "#), @r#"
     POST configmaps: 201 ConfigMap a rv 7
     DELETE configmaps/a: 200 Success details={"kind":"configmaps","name":"a","uid":"6f238ebe-c9da-4f28-876a-311cc75903eb"}
     DELETE configmaps/a: 404 NotFound: configmaps "a" not found
     POST serviceaccounts: 201 ServiceAccount s rv 9
     DELETE serviceaccounts/s: 200 ServiceAccount s rv 10
-    DELETE namespaces/default: 501 NotImplemented: the deletion of namespaces is not modelled yet
     "#);
 }
 
@@ -241,5 +239,43 @@ fn an_object_born_after_its_owner_died_goes_too_unless_its_owner_may_live_elsewh
     POST configmaps: 201 ConfigMap b rv 8
     COLLECT: 1 requests
     GET configmaps: 200 ConfigMapList [b] rv 9
+    "#);
+}
+
+#[test]
+fn a_namespace_goes_when_the_last_thing_in_it_is_gone() {
+    let mut api = server();
+    assert_snapshot!(talk(&mut api, r#"
+        POST /api/v1/namespaces {"metadata":{"name":"hpc"}}
+        POST /api/v1/namespaces/hpc/configmaps {"metadata":{"name":"a"}}
+        POST /api/v1/namespaces/hpc/pods {"metadata":{"name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}}
+        DELETE /api/v1/namespaces/hpc ?? metadata.deletionTimestamp status spec
+        POST /api/v1/namespaces/hpc/configmaps {"metadata":{"name":"b"}}
+        COLLECT
+        GET /api/v1/namespaces/hpc/configmaps
+        GET /api/v1/namespaces/hpc/pods ?? items.0.metadata.deletionGracePeriodSeconds
+        MERGE /api/v1/namespaces/hpc {"metadata":{"labels":{"a":"b"}}} ?? status
+        COLLECT
+        DELETE /api/v1/namespaces/hpc/pods/p?gracePeriodSeconds=0
+        COLLECT
+        GET /api/v1/namespaces/hpc
+        DELETE /api/v1/namespaces/default
+        DELETE /api/v1/namespaces
+    "#), @r#"
+    POST namespaces: 201 Namespace hpc rv 7
+    POST namespaces/hpc/configmaps: 201 ConfigMap a rv 8
+    POST namespaces/hpc/pods: 201 Pod p rv 9
+    DELETE namespaces/hpc: 200 Namespace hpc rv 10 metadata.deletionTimestamp="2026-01-01T00:00:00Z" status={"phase":"Terminating"} spec={"finalizers":["kubernetes"]}
+    POST namespaces/hpc/configmaps: 403 Forbidden: configmaps "b" is forbidden: unable to create new content in namespace hpc because it is being terminated
+    COLLECT: 2 requests
+    GET namespaces/hpc/configmaps: 200 ConfigMapList [] rv 12
+    GET namespaces/hpc/pods: 200 PodList [p] rv 12 items.0.metadata.deletionGracePeriodSeconds=30
+    MERGE namespaces/hpc: 200 Namespace hpc rv 13 status={"phase":"Terminating"}
+    COLLECT: 1 requests
+    DELETE namespaces/hpc/pods/p?gracePeriodSeconds=0: 200 Pod p rv 14
+    COLLECT: 1 requests
+    GET namespaces/hpc: 404 NotFound: namespaces "hpc" not found
+    DELETE namespaces/default: 403 Forbidden: namespaces "default" is forbidden: this namespace may not be deleted
+    DELETE namespaces: 405 MethodNotAllowed: the server does not allow this method on the requested resource
     "#);
 }

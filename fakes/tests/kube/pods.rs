@@ -205,11 +205,13 @@ fn a_pods_priority_is_what_its_class_stands_for() {
         POST /apis/scheduling.k8s.io/v1/priorityclasses {"metadata":{"name":"high"},"value":1000} ?? metadata.generation
         POST /api/v1/namespaces/default/pods {"metadata":{"name":"a"},"spec":{"priorityClassName":"high","containers":[{"name":"c","image":"a:1"}]}} ?? spec.priority spec.preemptionPolicy
         POST /api/v1/namespaces/default/pods {"metadata":{"name":"b"},"spec":{"containers":[{"name":"c","image":"a:1"}]}} ?? spec.priority
+        POST /api/v1/namespaces/default/pods {"metadata":{"name":"c"},"spec":{"priority":7,"containers":[{"name":"c","image":"a:1"}]}}
         MERGE /apis/scheduling.k8s.io/v1/priorityclasses/high {"value":2000}
     "#), @r#"
     POST /apis/scheduling.k8s.io/v1/priorityclasses: 201 PriorityClass high rv 7 metadata.generation=1
     POST pods: 201 Pod a rv 8 spec.priority=1000 spec.preemptionPolicy="PreemptLowerPriority"
     POST pods: 201 Pod b rv 9 spec.priority=0
+    POST pods: 403 Forbidden: pods "c" is forbidden: the integer value of priority (7) must not be provided in pod spec; priority admission controller computed 0 from the given PriorityClass name
     MERGE /apis/scheduling.k8s.io/v1/priorityclasses/high: 422 Invalid: PriorityClass.scheduling.k8s.io "high" is invalid: value: Forbidden: may not be changed in an update.
     "#);
 }

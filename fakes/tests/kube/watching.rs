@@ -97,9 +97,7 @@ fn a_watch_without_a_version_begins_with_what_is_there() {
     ADDED n1 rv 7 labels null
     ADDED n2 rv 8 labels null
     "#);
-    assert_snapshot!(shown(&api.poll(&mut one)), @r#"
-    ADDED n2 rv 8 labels null
-    "#);
+    assert_snapshot!(shown(&api.poll(&mut one)), @r#"ADDED n2 rv 8 labels null"#);
 }
 
 #[test]
@@ -120,12 +118,8 @@ fn a_watch_from_before_the_history_is_expired() {
         .err()
         .unwrap();
     assert_eq!(refused.status, 410);
-    assert_snapshot!(refused.body["message"], @r#"
-    "too old resource version: 7 (10)"
-    "#);
-    assert_snapshot!(talk(&mut api, "GET /api/v1/configmaps?resourceVersion=7&resourceVersionMatch=Exact"), @r#"
-    GET configmaps?resourceVersion=7&resourceVersionMatch=Exact: 410 Expired: too old resource version: 7 (10)
-    "#);
+    assert_snapshot!(refused.body["message"], @r#""too old resource version: 7 (10)""#);
+    assert_snapshot!(talk(&mut api, "GET /api/v1/configmaps?resourceVersion=7&resourceVersionMatch=Exact"), @r#"GET configmaps?resourceVersion=7&resourceVersionMatch=Exact: 410 Expired: too old resource version: 7 (10)"#);
     // Nodes have a history of their own, which nothing pushed out.
     let mut nodes = open(&api, "GET /api/v1/nodes?watch=true&resourceVersion=6");
     assert_eq!(api.poll(&mut nodes), []);
@@ -149,9 +143,7 @@ fn bookmarks_tell_a_quiet_watch_how_far_it_is() {
         );
         talk(&mut api, &line);
     }
-    assert_snapshot!(shown(&api.poll(&mut asked)), @r#"
-    BOOKMARK rv 1006
-    "#);
+    assert_snapshot!(shown(&api.poll(&mut asked)), @r#"BOOKMARK rv 1006"#);
     assert_eq!(api.poll(&mut asked), []);
     assert_eq!(api.poll(&mut silent), []);
 }
@@ -258,6 +250,8 @@ fn listed(api: &mut KubeApi, query: &str) -> BTreeMap<String, Value> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn replaying_a_watch_gives_the_list_whenever_it_is_polled(
         writes in prop::collection::vec((write(), any::<bool>()), 0..40),

@@ -27,6 +27,18 @@ impl KubeApi {
             })?),
         };
         let value = class.map_or(0, |class| class["value"].as_i64().unwrap_or(0));
+        let given = object::at(object, &["spec", "priority"]).and_then(Value::as_i64);
+        if let Some(given) = given.filter(|given| *given != value) {
+            let why = format!(
+                "the integer value of priority ({given}) must not be provided in pod spec; \
+                 priority admission controller computed {value} from the given PriorityClass name"
+            );
+            return Err(Refusal::forbidden(
+                call.target.kind,
+                object::name(object),
+                &why,
+            ));
+        }
         let policy = class.map(|class| object::text(class, &["preemptionPolicy"]).to_owned());
         let name = class.map(|class| object::name(class).to_owned());
         let spec = object::map_mut(object, "spec");

@@ -2,8 +2,6 @@
 //!
 //! `object.spec.schedulerName == 'x' && request.namespace != 'kube-system'`
 
-use serde_json::Value;
-
 use super::review::Subject;
 
 /// A conjunction of comparisons.
@@ -71,10 +69,8 @@ impl Comparison {
                 .get(key)
                 .ok_or_else(|| format!("no such key: {key}"))?;
         }
-        match value {
-            Value::String(text) => Ok(text.clone()),
-            other => Err(format!("no such overload: {other} is not a string")),
-        }
+        let text = value.as_str().map(str::to_owned);
+        text.ok_or_else(|| format!("no such overload: {value} is not a string"))
     }
 }
 

@@ -16,13 +16,13 @@ pub(crate) fn undecodable(spec: &Value) -> Result<(), String> {
     for key in ["containers", "initContainers"] {
         for container in items(spec, &[key]) {
             for part in ["requests", "limits"] {
-                amounts(&container["resources"][part]).try_for_each(|(_, value)| match value {
-                    Value::Number(_) => Ok(()),
-                    value => match Quantity::parse(value.as_str().unwrap_or("")) {
-                        Err(QuantityError::Malformed(_)) => Err(MALFORMED.to_owned()),
-                        Ok(_) | Err(_) => Ok(()),
-                    },
-                })?;
+                let malformed = |value: &Value| {
+                    let amount = Quantity::parse(value.as_str().unwrap_or(""));
+                    !value.is_number() && matches!(amount, Err(QuantityError::Malformed(_)))
+                };
+                if amounts(&container["resources"][part]).any(|(_, value)| malformed(value)) {
+                    return Err(MALFORMED.to_owned());
+                }
             }
         }
     }
