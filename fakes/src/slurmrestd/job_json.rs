@@ -3,6 +3,8 @@
 //! What the model doesn't know has the value that an ordinary job has in the recording; those fields
 //! stand in the tables at the end.
 
+use std::sync::LazyLock;
+
 use drawbridge_sim::{
     GresAsk, GresPer, Job, JobState, MemoryAsk, Reason, SlurmNode, Slurmctld, Span, Time,
     fold_hostlist,
@@ -28,7 +30,7 @@ macro_rules! put {
 
 /// The job, with its allocation core by core where `detail` is asked for.
 pub(super) fn job_json(ctld: &Slurmctld, job: &Job, detail: bool) -> Value {
-    let mut map = constants();
+    let mut map = CONSTANTS.clone();
     identity(&mut map, ctld, job);
     progress(&mut map, job);
     times(&mut map, ctld, job);
@@ -257,6 +259,9 @@ fn resources(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job, detail: 
         }),
     );
 }
+
+/// Made once: a list of jobs has them for each.
+static CONSTANTS: LazyLock<Map<String, Value>> = LazyLock::new(constants);
 
 fn constants() -> Map<String, Value> {
     let empty = EMPTY_TEXT.iter().map(|key| (*key, json!("")));

@@ -2,6 +2,7 @@
 //! paths and types that need neither.
 
 #![allow(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "tests may fail loudly, and say what they skip"
@@ -9,6 +10,7 @@
 
 mod cluster;
 mod dialogues;
+mod laws;
 mod openapi;
 mod recorded;
 mod replay;
