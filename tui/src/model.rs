@@ -315,10 +315,9 @@ impl Model {
         Some(explanation)
     }
 
-    /// Records that have been written by now.
+    /// Records that have been written by now: each is an event.
     fn n_records(&self, records: &[Record]) -> usize {
-        usize::try_from(self.frame.events)
-            .unwrap_or(usize::MAX)
-            .min(records.len())
+        let written = usize::try_from(self.playhead.event).unwrap_or(usize::MAX);
+        written.min(records.len())
     }
 }

@@ -5,14 +5,15 @@ use drawbridge_sim::Time;
 
 /// A run that can be looked at from any of its events.
 pub trait Source {
-    /// Events in the run. There is a frame for each of `0..=len()`: before the first event,
-    /// after the first, and so on.
+    /// Events in the run, which are its records. There is a frame for each of `0..=len()`:
+    /// before the first event, after the first, and so on.
     fn len(&self) -> u64;
 
-    /// The world after this many events. More than there are means all of them.
+    /// The world after this many events. More than there are means all of them. Where several
+    /// things happen at once, the frame may show the end of it before all are told.
     fn frame(&self, event: u64) -> Frame;
 
-    /// Everything that happened, in order. A frame's `events` says how many of them came before.
+    /// Everything that happened, in order.
     fn records(&self) -> &[Record];
 
     /// How many events had happened at this time.

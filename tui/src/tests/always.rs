@@ -59,7 +59,7 @@ fn in_range(source: &dyn Source, model: &Model) -> bool {
             .explanation
             .iter()
             .flat_map(|it| &it.chain)
-            .all(|&i| (i as u64) < frame.events)
+            .all(|&i| (i as u64) < head.event)
 }
 
 proptest! {

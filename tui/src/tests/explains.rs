@@ -56,6 +56,39 @@ fn a_pod_says_that_the_bridge_is_down() {
 }
 
 #[test]
+fn a_pod_says_what_was_written_on_it() {
+    let mut frame = at(CREATED);
+    frame.pods[0].message = Some("PodGroup mpi/ring doesn't exist".to_owned());
+    insta::assert_snapshot!(why(&frame, &Key::Pod("uid-0".to_owned())), @r"
+    It waits: Slurm has no job for its gang yet.
+    It says: PodGroup mpi/ring doesn't exist.
+    ");
+}
+
+#[test]
+fn a_gang_says_at_once_what_is_the_same_for_all() {
+    let gang = Key::Gang("mpi".to_owned(), "ring".to_owned());
+    assert_eq!(why(&at(DONE), &gang), "All 4: It ended well.");
+    insta::assert_snapshot!(why(&at(RUNNING), &gang), @r"
+    ring-0: It runs on worker-node-0.
+    ring-1: It runs on worker-node-0.
+    ring-2: It runs on worker-node-1.
+    ring-3: It runs on worker-node-1.
+    ");
+}
+
+#[test]
+fn a_pod_whose_job_ended_before_it_was_placed_says_so() {
+    let mut frame = at(SERVING);
+    frame.jobs[1].state = "CANCELLED".to_owned();
+    frame.jobs[1].end_ms = Some(frame.now);
+    assert_eq!(
+        why(&frame, &Key::Pod("uid-0".to_owned())),
+        "Job 2 ended as CANCELLED; nothing will be placed for it."
+    );
+}
+
+#[test]
 fn a_job_says_what_waits_before_it_and_what_runs() {
     let mut frame = at(SERVING);
     let mut urgent = frame.jobs[1].clone();
@@ -67,6 +100,7 @@ fn a_job_says_what_waits_before_it_and_what_runs() {
     frame.bridge_up = Some(false);
     insta::assert_snapshot!(why(&frame, &Key::Job(JobId(2))), @r"
     Job 2 waits: Priority. Jobs with a higher priority wait as well and go first.
+    It asks for 16 CPUs in batch, with priority 100.
     Before it in batch: job 3 urgent.
     Job 1 train holds 36 CPUs and 5 GPUs on worker-node-0, worker-node-2.
     Node worker-node-3 takes no new work (drain, cordoned: disk).

@@ -1,5 +1,6 @@
 //! The selected thing explained: why, facts, and its chain of events so far.
 
+use drawbridge_scenarios::Record;
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -9,10 +10,13 @@ use ratatui::{
 
 use super::{
     Screen,
-    events::record_line,
+    events::{record_head, record_style},
     table::{fit, plain, width},
 };
 use crate::{model::explain::Explanation, theme::Tone};
+
+/// Events of a chain that are shown at most; the rest is on the events tab.
+const CHAIN_MAX: usize = 200;
 
 /// The pane.
 pub(super) struct Detail<'a>(pub(super) Screen<'a>);
@@ -36,25 +40,17 @@ impl Detail<'_> {
     /// Draws what there is room for. Returns how many lines are still to come.
     fn explain(&self, it: &Explanation, area: Rect, buf: &mut Buffer) -> usize {
         let height = usize::from(area.height);
-        let text = self.text(it, area.width);
-        let n_lines = text.len() + it.chain.len();
+        let lines = self.lines(it, area.width);
         // The last page is as far as scrolling goes.
-        let last_page = n_lines.saturating_sub(height);
+        let last_page = lines.len().saturating_sub(height);
         let first = usize::from(self.0.model.detail_scroll).min(last_page);
-        for (i, row) in (first..n_lines).zip(area.rows()) {
-            match text.get(i) {
-                Some(line) => line.render(row, buf),
-                None => {
-                    let record = &self.0.records[it.chain[i - text.len()]];
-                    record_line(record, self.0.theme, area.width).render(row, buf);
-                }
-            }
+        for (line, row) in lines.iter().skip(first).zip(area.rows()) {
+            line.render(row, buf);
         }
-        n_lines.saturating_sub(first + height)
+        lines.len().saturating_sub(first + height)
     }
 
-    /// Everything but the chain, which may be long.
-    fn text(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
+    fn lines(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (i, sentence) in it.why.iter().enumerate() {
             let style = self
@@ -69,7 +65,35 @@ impl Detail<'_> {
             lines.extend(self.fact(name, value, room));
         }
         lines.push(Line::default());
-        lines.push(Line::styled("So far", self.0.theme.tone(Tone::Heading)));
+        lines.extend(self.chain(it, room));
+        lines
+    }
+
+    /// The chain of events; of a long one the end.
+    fn chain(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
+        let left_out = it.chain.len().saturating_sub(CHAIN_MAX);
+        let heading = match left_out {
+            0 => "So far".to_owned(),
+            n => format!("So far, after {n} earlier events (f shows all)"),
+        };
+        let mut lines = vec![Line::styled(heading, self.0.theme.tone(Tone::Heading))];
+        for &i in &it.chain[left_out..] {
+            lines.extend(self.record(&self.0.records[i], room));
+        }
+        lines
+    }
+
+    /// A record over as many lines as it needs.
+    fn record(&self, record: &Record, room: u16) -> Vec<Line<'static>> {
+        let mut at = record_head(record, self.0.theme);
+        let taken = at.iter().map(Span::width).sum();
+        let room = usize::from(room).saturating_sub(taken);
+        let mut lines = Vec::new();
+        for piece in wrap(&record.text, room) {
+            at.push(Span::styled(piece, record_style(record, self.0.theme)));
+            lines.push(Line::from(at));
+            at = vec![Span::raw(" ".repeat(taken))];
+        }
         lines
     }
 

@@ -64,21 +64,32 @@ impl Events<'_> {
 }
 
 /// A record as one line: when, who, what.
-pub(super) fn record_line(record: &Record, theme: Theme, room: u16) -> Line<'static> {
-    let at = record.at.to_string();
-    let rest = usize::from(room).saturating_sub(at.len() + 10);
-    let text = match record.level {
+fn record_line(record: &Record, theme: Theme, room: u16) -> Line<'static> {
+    let mut line = record_head(record, theme);
+    let taken: usize = line.iter().map(Span::width).sum();
+    let text = fit(
+        &plain(&record.text),
+        usize::from(room).saturating_sub(taken),
+    );
+    line.push(Span::styled(text, record_style(record, theme)));
+    Line::from(line)
+}
+
+/// When and who.
+pub(super) fn record_head(record: &Record, theme: Theme) -> Vec<Span<'static>> {
+    let who = format!(" {:<7} ", record.actor.name());
+    vec![
+        Span::styled(record.at.to_string(), theme.tone(Tone::Faint)),
+        Span::styled(who, actor(record.actor, theme)),
+    ]
+}
+
+/// How its sentence is written.
+pub(super) fn record_style(record: &Record, theme: Theme) -> Style {
+    match record.level {
         Level::Story => theme.tone(Tone::Plain),
         Level::Detail => theme.tone(Tone::Faint),
-    };
-    Line::from(vec![
-        Span::styled(at, theme.tone(Tone::Faint)),
-        Span::styled(
-            format!(" {:<8} ", record.actor.name()),
-            actor(record.actor, theme),
-        ),
-        Span::styled(fit(&plain(&record.text), rest), text),
-    ])
+    }
 }
 
 fn actor(actor: Actor, theme: Theme) -> Style {

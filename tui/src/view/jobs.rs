@@ -1,7 +1,7 @@
 //! The jobs as squeue lists them, each with its letter on the node map.
 
 use drawbridge_scenarios::JobRow;
-use drawbridge_sim::Span;
+use drawbridge_sim::{Span, expand_hostlist};
 use ratatui::{buffer::Buffer, layout::Rect, widgets::Widget};
 
 use super::{
@@ -64,7 +64,7 @@ impl Jobs<'_> {
             Cell::new(&job.user, plain),
             Cell::new(state, theme.tone(tone(state))),
             Cell::new(squeue(self.run_time(job)), plain),
-            Cell::new(self.n_nodes(job), plain),
+            Cell::new(n_nodes(job), plain),
             Cell::new(nodelist_or_reason(job), plain),
             Cell::new(if job.bridged { "kube" } else { "slurm" }, plain),
         ]
@@ -76,15 +76,13 @@ impl Jobs<'_> {
             None => Span::ZERO,
         }
     }
+}
 
-    /// Nodes that it holds; a job that holds none shows nothing.
-    fn n_nodes(&self, job: &JobRow) -> String {
-        let holds = |holders: &[Option<_>]| holders.contains(&Some(job.job_id));
-        let nodes = self.0.model.frame.nodes.iter();
-        match nodes.filter(|node| holds(&node.cpu_holders)).count() {
-            0 => String::new(),
-            n => n.to_string(),
-        }
+/// How many nodes it has or had; nothing before that.
+fn n_nodes(job: &JobRow) -> String {
+    match expand_hostlist(&job.nodes) {
+        Ok(names) if !names.is_empty() => names.len().to_string(),
+        Ok(_) | Err(_) => String::new(),
     }
 }
 

@@ -56,6 +56,7 @@ fn facts(job: &JobRow, pods: &[&PodRow]) -> Vec<(&'static str, String)> {
 fn stands_for(job: &JobRow, pods: &[&PodRow]) -> String {
     match (job.bridged, pods.len()) {
         (false, _) => "no pod: submitted to Slurm directly".to_owned(),
+        (true, 0) => "pods that don't carry its number yet".to_owned(),
         (true, 1..=4) => {
             let names: Vec<String> = pods
                 .iter()

@@ -73,6 +73,11 @@ fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
             pod.scheduler
         ),
     }];
+    why.extend(
+        pod.message
+            .as_ref()
+            .map(|message| format!("It says: {message}.")),
+    );
     if frame.bridge_up == Some(false) {
         why.push("The bridge is down: nothing is submitted or bound until it is back.".to_owned());
     }
@@ -93,10 +98,7 @@ pub(super) fn gang(frame: &Frame, now: Time, namespace: &str, name: &str) -> Opt
         .find(|pod| pod.phase == "Pending" && pod.node.is_none());
     let why = match waits {
         Some(pod) => pod_why(frame, pod, job),
-        None => members
-            .iter()
-            .map(|pod| format!("{}: {}", pod.name, pod_is(pod)))
-            .collect(),
+        None => gang_is(&members),
     };
     let mut facts = vec![("pods", phases(&members))];
     facts.extend(
@@ -114,6 +116,19 @@ pub(super) fn gang(frame: &Frame, now: Time, namespace: &str, name: &str) -> Opt
         subjects: pod_subjects(&members),
         chain: Vec::new(),
     })
+}
+
+/// Where its members stand: one sentence if it is the same for all.
+fn gang_is(members: &[&PodRow]) -> Vec<String> {
+    let mut each: Vec<String> = members.iter().map(|pod| pod_is(pod)).collect();
+    each.dedup();
+    match each.as_slice() {
+        [same] if 1 < members.len() => vec![format!("All {}: {same}", members.len())],
+        _ => members
+            .iter()
+            .map(|pod| format!("{}: {}", pod.name, pod_is(pod)))
+            .collect(),
+    }
 }
 
 /// `3 Pending, 1 Running`.

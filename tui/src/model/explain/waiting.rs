@@ -10,17 +10,27 @@ use super::find_job;
 /// Why a job waits, who is before it, and who holds what it could run on.
 pub(crate) fn job_why(frame: &Frame, job: &JobRow) -> Vec<String> {
     let reason = job.reason.as_deref().unwrap_or("None");
-    if job.start_ms.is_some() {
+    let id = job.job_id;
+    if job.end_ms.is_some() {
         return vec![format!(
-            "Job {} has its nodes ({}); the pods follow.",
-            job.job_id, job.nodes
+            "Job {id} ended as {}; nothing will be placed for it.",
+            job.state
         )];
     }
-    let mut why = vec![format!(
-        "Job {} waits: {reason}. {}",
-        job.job_id,
-        reason_means(reason)
-    )];
+    if job.start_ms.is_some() {
+        return vec![format!(
+            "Job {id} has its nodes ({}); the pods follow.",
+            job.nodes
+        )];
+    }
+    let asks = count(usize::try_from(job.cpus).unwrap_or(usize::MAX), "CPU");
+    let mut why = vec![
+        format!("Job {id} waits: {reason}. {}", reason_means(reason)),
+        format!(
+            "It asks for {asks} in {}, with priority {}.",
+            job.partition, job.priority
+        ),
+    ];
     let before = queued_before(frame, job);
     if !before.is_empty() {
         why.push(format!(
