@@ -138,22 +138,17 @@ impl Cluster {
             Work::Orphans(uid) => Some(job::release(&self.index.owned(uid))),
             Work::Taint(key) => self.look_at_taints(key),
             Work::Kubelet(key) => self.look_at_pod(key),
-            Work::Schedule => {
-                self.schedule(now, hooks);
-                None
-            }
-            Work::Rejoin(key) => {
-                self.rejoin(now, key);
-                None
-            }
+            Work::Schedule => return self.schedule(now, hooks),
+            Work::Rejoin(key) => return self.rejoin(now, key),
             Work::Garbage => {
                 self.api.collect_garbage(now, hooks);
-                self.notice(now);
-                None
+                return self.notice(now);
             }
         };
-        if let Some(plan) = plan {
-            self.carry_out(now, work, plan, hooks);
+        match plan {
+            Some(plan) => self.carry_out(now, work, plan, hooks),
+            // It's gone meanwhile.
+            None => self.work.succeeded(&work),
         }
     }
 
@@ -235,14 +230,19 @@ impl Cluster {
                 return;
             };
             match scheduler::choose(&pod.demand, self.index.nodes()) {
-                Choice::Node(node) => {
-                    if !self.perform(now, scheduler::bind(&pod, &node), hooks) {
-                        self.waiting.leave(&pod);
-                        self.work.failed(now, Work::Rejoin(key));
-                    }
-                }
+                Choice::Node(node) => self.bind(now, &pod, &node, hooks),
                 Choice::Nowhere(why) => self.park(now, &pod, &why, hooks),
             }
+        }
+    }
+
+    fn bind(&mut self, now: Time, pod: &pod::Pod, node: &str, hooks: &mut dyn Webhooks) {
+        let retry = Work::Rejoin(pod.key.clone());
+        if self.perform(now, scheduler::bind(pod, node), hooks) {
+            self.work.succeeded(&retry);
+        } else {
+            self.waiting.leave(pod);
+            self.work.failed(now, retry);
         }
     }
 

@@ -1,6 +1,4 @@
-//! A large cluster in little time.
-
-use std::time::{Duration, Instant};
+//! A large cluster: everything finishes, and nobody asks more often than needed.
 
 use drawbridge_fakes::{Behaviour, Runtime, Spread};
 use drawbridge_sim::Span;
@@ -8,7 +6,8 @@ use serde_json::json;
 
 use crate::stage::{Stage, job};
 
-fn run(nodes: usize, pods: u64) -> (Stage, Duration) {
+/// Runs so many pods on so many nodes; says how many requests that took, pod by pod.
+fn requests_per_pod(nodes: usize, pods: u64) -> u64 {
     let busy = Behaviour {
         startup: Spread::Uniform(Span::secs(1), Span::secs(5)),
         runtime: Runtime::For(Spread::Uniform(Span::secs(30), Span::secs(90))),
@@ -19,25 +18,19 @@ fn run(nodes: usize, pods: u64) -> (Stage, Duration) {
         "many",
         &json!({"parallelism": pods, "completions": pods}),
     ));
-    let start = Instant::now();
     stage.advance(Span::hours(2));
-    (stage, start.elapsed())
+    assert_eq!(stage.list("jobs.batch")[0]["status"]["succeeded"], pods);
+    assert_eq!(stage.cluster.next_wake(), None);
+    stage.cluster.api().audit().values().sum::<u64>() / pods
 }
 
 #[test]
 fn a_thousand_pods_on_ten_nodes_all_finish() {
-    let (stage, _) = run(10, 1000);
-    let job = &stage.list("jobs.batch")[0];
-    assert_eq!(job["status"]["succeeded"], 1000);
-    assert_eq!(stage.cluster.next_wake(), None);
+    assert!(requests_per_pod(10, 1000) <= 10);
 }
 
-/// Run with `cargo test --release -- --ignored`.
 #[test]
-#[ignore = "takes long without optimisation"]
-fn ten_thousand_pods_on_a_hundred_nodes_take_seconds() {
-    let (stage, took) = run(100, 10_000);
-    let job = &stage.list("jobs.batch")[0];
-    assert_eq!(job["status"]["succeeded"], 10_000);
-    assert!(took < Duration::from_secs(20), "{took:?}");
+#[ignore = "takes half a minute without optimisation"]
+fn ten_thousand_pods_on_a_hundred_nodes_all_finish() {
+    assert!(requests_per_pod(100, 10_000) <= 10);
 }

@@ -34,6 +34,7 @@ fn a_deployment_starts_and_follows_its_size() {
     00:00:01.100  set web-6d6785486d: wants 3 has 3 ready 3
     00:00:01.110  deployment web: wants 3 has 3 ready 3 Available
     ");
+    assert_eq!(stage.cluster.next_wake(), None, "it rests when all is well");
     stage.patch(WEB, json!({"spec": {"replicas": 1}}));
     stage.advance(Span::secs(5));
     insta::assert_snapshot!(stage.story(), @"
