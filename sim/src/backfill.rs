@@ -11,13 +11,16 @@
 
 mod plan;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     Allocation, Fact, IndexSet, Job, JobId, JobState, Reason, Slurmctld, Span, Time,
     conf::SchedulerType,
     sched::{Decision, QueueKey, next_tick},
-    select::{self, View},
+    select::{self, Ask, View},
 };
 use plan::Plan;
 
@@ -123,10 +126,15 @@ struct Cycle<'a> {
     ctld: &'a Slurmctld,
     now: Time,
     view: View<'a>,
+    /// How many of `ending` are given back, and what is held then.
+    later: (usize, View<'a>),
     plan: Plan,
     /// What is held, by when it is given back.
     ending: Vec<(Time, Arc<Allocation>)>,
     started: BTreeSet<JobId>,
+    /// The earliest place of the last job that asked the same. Room only shrinks in a cycle, so
+    /// nobody who asks the same finds an earlier one; `None` found none at all.
+    earliest: BTreeMap<(usize, Span, Arc<Ask>), Option<Time>>,
     outcome: Outcome,
 }
 
@@ -152,6 +160,7 @@ impl<'a> Cycle<'a> {
             ctld,
             now,
             view: View::of(&ctld.nodes),
+            later: (0, View::of(&ctld.nodes)),
             plan: Plan::new(
                 now,
                 ctld.up.clone(),
@@ -160,6 +169,7 @@ impl<'a> Cycle<'a> {
             ),
             ending,
             started: BTreeSet::new(),
+            earliest: BTreeMap::new(),
             outcome: Outcome::default(),
         }
     }
@@ -177,7 +187,12 @@ impl<'a> Cycle<'a> {
         }
         let spec = ctld.partition_spec(key.partition);
         let limit = job.time_limit.or(spec.max_time).unwrap_or(YEAR);
-        let Some(place) = self.find(job, key.partition, limit) else {
+        let same = (key.partition, limit, job.ask.clone());
+        let from = self.earliest.get(&same).copied().unwrap_or(Some(self.now));
+        let place = from.and_then(|from| self.find(job, key.partition, limit, from));
+        self.earliest
+            .insert(same, place.as_ref().map(|place| place.start));
+        let Some(place) = place else {
             return self.outcome.planned.push((job.id, None));
         };
         let window_end = self.now + ctld.params().backfill.window;
@@ -204,6 +219,7 @@ impl<'a> Cycle<'a> {
         let end = self.now + limit;
         let at = self.ending.partition_point(|(other, _)| *other <= end);
         self.ending.insert(at, (end, allocation.clone()));
+        self.later = (0, self.view.clone());
         self.outcome.starts.push(Decision::Start {
             job: job.id,
             partition,
@@ -212,8 +228,8 @@ impl<'a> Cycle<'a> {
     }
 
     /// The earliest place that disturbs no reservation.
-    fn find(&self, job: &Job, partition: usize, limit: Span) -> Option<Place> {
-        let mut from = self.now;
+    fn find(&mut self, job: &Job, partition: usize, limit: Span, from: Time) -> Option<Place> {
+        let mut from = from;
         for _ in 0..TRIES {
             let mut nodes = self.plan.free_throughout(from, from + limit);
             nodes.keep(&self.ctld.partition_nodes[partition]);
@@ -233,7 +249,13 @@ impl<'a> Cycle<'a> {
     }
 
     /// When the running jobs' limits leave room among `nodes`, not before `from`.
-    fn will_run(&self, job: &Job, partition: usize, nodes: &IndexSet, from: Time) -> Option<Place> {
+    fn will_run(
+        &mut self,
+        job: &Job,
+        partition: usize,
+        nodes: &IndexSet,
+        from: Time,
+    ) -> Option<Place> {
         if nodes.len() < job.ask.min_nodes as usize || !nodes.holds(&job.ask.required) {
             return None;
         }
@@ -242,19 +264,17 @@ impl<'a> Cycle<'a> {
             let allocation = select::select(view, nodes, &job.ask, policy)?;
             Some(Place { start, allocation })
         };
-        let (past, rest) = self
-            .ending
-            .split_at(self.ending.partition_point(|(end, _)| *end <= from));
-        let mut view = self.view.clone();
-        past.iter()
-            .for_each(|(_, allocation)| view.give_back(allocation));
-        if let Some(place) = try_at(&view, from) {
+        let past = self.ending.partition_point(|(end, _)| *end <= from);
+        self.give_back_until(past);
+        if let Some(place) = try_at(&self.later.1, from) {
             return Some(place);
         }
-        let mut rest: Vec<_> = rest
-            .iter()
-            .filter(|(_, held)| overlaps(held, nodes))
-            .collect();
+        let rest = self.ending[past..].iter();
+        let mut rest: Vec<_> = rest.filter(|(_, held)| overlaps(held, nodes)).collect();
+        if rest.is_empty() {
+            return None;
+        }
+        let mut view = self.later.1.clone();
         let mut window = WINDOW;
         while let Some((first, _)) = rest.first() {
             let together = rest.partition_point(|(end, _)| *end <= *first + window);
@@ -269,6 +289,18 @@ impl<'a> Cycle<'a> {
             window = window.times(2);
         }
         None
+    }
+
+    /// Makes `later` the view in which the first `past` of `ending` are given back. Most jobs look
+    /// at the same few moments, in ascending order.
+    fn give_back_until(&mut self, past: usize) {
+        if past < self.later.0 {
+            self.later = (0, self.view.clone());
+        }
+        for (_, held) in &self.ending[self.later.0..past] {
+            self.later.1.give_back(held);
+        }
+        self.later.0 = past;
     }
 }
 

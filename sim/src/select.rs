@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A request, with every default filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ask {
     pub(crate) tasks: u32,
     pub(crate) cpus_per_task: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Ask {
 }
 
 /// Memory that a job needs, MiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemoryNeed {
     /// Memory isn't given out.
     Uncounted,

@@ -132,7 +132,7 @@ pub enum MemoryAsk {
 }
 
 /// Generic resources asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GresAsk {
     /// `gpu`.
     pub name: String,

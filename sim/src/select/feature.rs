@@ -1,12 +1,12 @@
 //! `--constraint`: features that a node must have.
 
 /// A feature expression of plain names with `&` and `|`, read from left to right as Slurm does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Features {
     terms: Vec<(Join, String)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Join {
     And,
     Or,

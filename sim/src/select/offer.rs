@@ -1,6 +1,10 @@
 //! What one node could give a job.
 
-use crate::{GresPer, conf::NodeSpec, node::Usage};
+use crate::{
+    GresPer,
+    conf::{NodeSpec, ResourceUnit},
+    node::Usage,
+};
 
 use super::{Ask, MemoryNeed, Policy, View, place::free_devices};
 
@@ -29,7 +33,7 @@ pub(super) fn offer(view: &View<'_>, index: usize, ask: &Ask, policy: Policy) ->
     }
     let used = u32::try_from(usage.cores.len()).unwrap_or(u32::MAX);
     let idle = spec.cores().saturating_sub(used) * spec.threads_per_core;
-    let by_memory = cpus_by_memory(spec, usage, ask)?;
+    let by_memory = cpus_by_memory(spec, usage, ask, policy)?;
     let by_devices = tasks_by_devices(view, index, ask)?.saturating_mul(ask.cpus_per_task);
     let by_tasks = ask
         .ntasks_per_node
@@ -55,13 +59,21 @@ pub(super) fn offer(view: &View<'_>, index: usize, ask: &Ask, policy: Policy) ->
     })
 }
 
-fn cpus_by_memory(spec: &NodeSpec, usage: &Usage, ask: &Ask) -> Option<u32> {
+fn cpus_by_memory(spec: &NodeSpec, usage: &Usage, ask: &Ask, policy: Policy) -> Option<u32> {
     let free = spec.memory_mib.saturating_sub(usage.memory_mib);
     match ask.memory {
         MemoryNeed::Uncounted => Some(u32::MAX),
         MemoryNeed::WholeNode => (usage.memory_mib == 0).then_some(u32::MAX),
         MemoryNeed::PerNode(mib) => (mib <= free).then_some(u32::MAX),
-        MemoryNeed::PerCpu(mib) => Some(u32::try_from(free / mib.max(1)).unwrap_or(u32::MAX)),
+        MemoryNeed::PerCpu(mib) => {
+            let cpus = u32::try_from(free / mib.max(1)).unwrap_or(u32::MAX);
+            // A core's threads are counted together, and so is their memory.
+            let step = match policy.unit {
+                ResourceUnit::Core => spec.threads_per_core,
+                ResourceUnit::Cpu => 1,
+            };
+            Some(cpus - cpus % step)
+        }
     }
 }
 
