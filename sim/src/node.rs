@@ -133,7 +133,8 @@ impl Node {
     fn base_state(&self) -> &'static str {
         if self.down {
             "DOWN"
-        } else if self.usage.cpus == 0 && self.jobs.len() == self.completing {
+        } else if self.jobs.len() == self.completing {
+            // Slurm counts a completing job's CPUs as free, though nobody gets them yet.
             "IDLE"
         } else if self.spec.cpus <= self.usage.cpus {
             "ALLOCATED"

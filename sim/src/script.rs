@@ -1,7 +1,7 @@
 //! What a batch script will do, as far as its text says.
 //!
 //! Understood are `trap 'exit N' SIGNAL…` and `trap '' SIGNAL…` lines, `sleep TIME` (also behind
-//! `exec`, and with `&`), and a last `exit N`. Everything else takes no time.
+//! `exec`, and with `&`), endless loops, and a last `exit N`. Everything else takes no time.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(crate) fn read_script(script: &str) -> JobBehaviour {
                 break;
             }
             // An endless loop, however its body is written.
-            ["while", ":", ..] | ["while", "true", ..] => {
+            ["while", ":" | "true" | "sleep", ..] | ["tail", "-f", ..] => {
                 behaviour.run_time = None;
                 break;
             }
@@ -47,11 +47,7 @@ pub(crate) fn read_script(script: &str) -> JobBehaviour {
 /// Lines and what `;`, `&` and `&&` separate, without comments, quotes respected.
 fn commands(script: &str) -> Vec<&str> {
     let mut all = vec![];
-    for line in script
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'))
-    {
+    for line in outside_functions(script) {
         let (mut quote, mut from) = (None, 0);
         for (at, c) in line.char_indices() {
             match (quote, c) {
@@ -68,6 +64,17 @@ fn commands(script: &str) -> Vec<&str> {
     }
     all.retain(|command| !command.is_empty());
     all
+}
+
+/// Lines that run as they stand: no comments, and no bodies of functions.
+fn outside_functions(script: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    script.lines().map(str::trim).filter(move |line| {
+        let opens = line.contains("()") && line.ends_with('{');
+        let runs = !inside && !opens && !line.starts_with('#');
+        inside = opens || (inside && *line != "}");
+        runs
+    })
 }
 
 fn read_trap(command: &str, traps: &mut BTreeMap<Signal, Trap>) {
@@ -129,6 +136,8 @@ mod tests {
             ("sleep 1; sleep 0.5\nexit 3\n",                  "1500 3 "),
             ("exec sleep 100000",                             "100000000 0 "),
             ("sleep infinity",                                "ever 0 "),
+            ("tail -f /dev/null",                             "ever 0 "),
+            ("end() {\n  exit 9\n}\nsleep 3",                 "3000 0 "),
             ("sleep 2m",                                      "120000 0 "),
             ("hostname",                                      "0 0 "),
             ("exit 0\nsleep 9",                               "0 0 "),

@@ -75,6 +75,8 @@ fn cancelling_ends_a_job_at_once_unless_it_ignores_term() {
     let at = lab.now;
     assert_eq!(lab.state_of(plain), "COMPLETING None");
     assert_eq!(lab.sinfo(), "n001:comp n002:idle n003:idle n004:idle");
+    let flags = lab.ctld.node(&"n001".into()).unwrap().state_flags();
+    assert_eq!(flags, ["IDLE", "COMPLETING"]);
     assert_eq!(lab.state_of(waiting), "CANCELLED JobHeldUser");
     lab.until(at + drawbridge_sim::Span::ms(200));
     assert!(end_of(&lab, plain).starts_with("CANCELLED None 0:15"));
