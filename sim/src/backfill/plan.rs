@@ -45,10 +45,7 @@ impl Plan {
 
     /// When reservations next change after `from`.
     pub(super) fn next_change(&self, from: Time) -> Option<Time> {
-        self.slots
-            .iter()
-            .map(|slot| slot.from)
-            .find(|change| from < *change)
+        self.slots.get(self.after(from)).map(|slot| slot.from)
     }
 
     /// Reserves nodes, rounded outwards.
@@ -67,20 +64,18 @@ impl Plan {
     }
 
     fn touched(&self, from: Time, to: Time) -> impl Iterator<Item = &Slot> {
-        let ends = self
-            .slots
-            .iter()
-            .skip(1)
-            .map(|slot| slot.from)
-            .chain([Time::MAX]);
-        let slots = self.slots.iter().zip(ends);
-        slots
-            .filter(move |(slot, end)| from < *end && (slot.from < to || slot.from == from))
-            .map(|(slot, _)| slot)
+        let first = self.after(from).saturating_sub(1);
+        let slots = self.slots[first..].iter();
+        slots.take_while(move |slot| slot.from < to || slot.from <= from)
+    }
+
+    /// The first slot that begins later.
+    fn after(&self, at: Time) -> usize {
+        self.slots.partition_point(|slot| slot.from <= at)
     }
 
     fn split(&mut self, at: Time) {
-        let next = self.slots.partition_point(|slot| slot.from <= at);
+        let next = self.after(at);
         if next == 0 || self.slots[next - 1].from == at {
             return;
         }
