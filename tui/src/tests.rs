@@ -3,6 +3,7 @@
 mod always;
 mod cluster;
 mod explains;
+mod recorded;
 mod screens;
 mod session;
 mod updates;

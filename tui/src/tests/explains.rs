@@ -30,8 +30,8 @@ fn a_pod_says_where_it_stands() {
     going.pods[0].terminating = true;
     #[rustfmt::skip]
     let rows = [
-        (at(CREATED),   &ring, "It waits: Slurm has no job for its gang yet."),
-        (at(SERVING - 1), &web, "It waits for the scheduler `default-scheduler`; no Slurm job stands for it."),
+        (at(CREATED),   &ring, "It waits. Slurm has no job for its gang yet."),
+        (at(SERVING - 1), &web, "It waits. Its scheduler is `default-scheduler`; no Slurm job stands for it."),
         (at(ALLOCATED), &ring, "Job 2 has its nodes (compute-[0-1]); the pods follow."),
         (at(BOUND),     &ring, "It is bound to worker-node-0; its containers have yet to start."),
         (at(RUNNING),   &ring, "It runs on worker-node-0."),
@@ -50,7 +50,7 @@ fn a_pod_says_that_the_bridge_is_down() {
     let mut frame = at(CREATED);
     frame.bridge_up = Some(false);
     insta::assert_snapshot!(why(&frame, &Key::Pod("uid-3".to_owned())), @r"
-    It waits: Slurm has no job for its gang yet.
+    It waits. Slurm has no job for its gang yet.
     The bridge is down: nothing is submitted or bound until it is back.
     ");
 }
@@ -60,8 +60,22 @@ fn a_pod_says_what_was_written_on_it() {
     let mut frame = at(CREATED);
     frame.pods[0].message = Some("PodGroup mpi/ring doesn't exist".to_owned());
     insta::assert_snapshot!(why(&frame, &Key::Pod("uid-0".to_owned())), @r"
-    It waits: Slurm has no job for its gang yet.
-    It says: PodGroup mpi/ring doesn't exist.
+    It waits: PodGroup mpi/ring doesn't exist.
+    Slurm has no job for its gang yet.
+    ");
+}
+
+#[test]
+fn a_pod_of_the_default_scheduler_says_who_is_on_the_nodes() {
+    let mut frame = at(SERVING);
+    frame.pods[4].phase = "Pending".to_owned();
+    frame.pods[4].node = None;
+    frame.pods[4].message = Some("0/1 nodes are available: 1 Insufficient cpu.".to_owned());
+    frame.nodes[4].pods = vec!["web/other".to_owned()];
+    insta::assert_snapshot!(why(&frame, &Key::Pod("uid-web".to_owned())), @r"
+    It waits: 0/1 nodes are available: 1 Insufficient cpu.
+    Its scheduler is `default-scheduler`; no Slurm job stands for it.
+    Bound now: web/other on control-plane.
     ");
 }
 

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_scenarios::{Frame, JobRow, PodRow, Subject};
+use drawbridge_scenarios::{Frame, JobRow, NodeRow, PodRow, Subject};
 use drawbridge_sim::Time;
 
-use super::{Explanation, both_names, find_job, job::job_line, waiting::job_why};
+use super::{
+    Explanation, both_names, find_job,
+    job::job_line,
+    waiting::{job_why, some_of},
+};
 use crate::model::moment;
 
 /// Explains a pod.
@@ -66,22 +70,42 @@ fn pod_is(pod: &PodRow) -> String {
 }
 
 fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
-    let mut why = vec![match pod.gang {
-        Some(_) => "It waits: Slurm has no job for its gang yet.".to_owned(),
+    let no_job = match pod.gang {
+        Some(_) => "Slurm has no job for its gang yet.".to_owned(),
         None => format!(
-            "It waits for the scheduler `{}`; no Slurm job stands for it.",
+            "Its scheduler is `{}`; no Slurm job stands for it.",
             pod.scheduler
         ),
-    }];
-    why.extend(
-        pod.message
-            .as_ref()
-            .map(|message| format!("It says: {message}.")),
-    );
+    };
+    let mut why = match pod
+        .message
+        .as_deref()
+        .map(|message| message.trim_end_matches('.'))
+    {
+        Some(message) => vec![format!("It waits: {message}."), no_job],
+        None => vec![format!("It waits. {no_job}")],
+    };
+    // Slurm's own jobs are no answer where Slurm wasn't asked.
+    if pod.gang.is_none() && pod.scheduler == "default-scheduler" {
+        why.extend(bound(frame));
+    }
     if frame.bridge_up == Some(false) {
         why.push("The bridge is down: nothing is submitted or bound until it is back.".to_owned());
     }
     why
+}
+
+/// Which pods are on which nodes.
+fn bound(frame: &Frame) -> Option<String> {
+    let on = |node: &NodeRow| {
+        let name = node.name.clone();
+        node.pods
+            .clone()
+            .into_iter()
+            .map(move |pod| format!("{pod} on {name}"))
+    };
+    let pods = some_of(frame.nodes.iter().flat_map(on).collect());
+    (!pods.is_empty()).then(|| format!("Bound now: {}.", pods.join(", ")))
 }
 
 /// Explains a gang, if it has pods now.
