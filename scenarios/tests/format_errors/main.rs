@@ -284,6 +284,7 @@ fn the_bridge_is_configured_or_left_out() {
       |
       = help: write keys of the bridge's config.yaml, or `none` for no bridge
     ");
+    insta::assert_snapshot!(added("bridge: {defaultMemory: lots}\n"), @"");
     insta::assert_snapshot!(added("bridge: none\nsteps:\n- at: 1s\n  crash: {bridge: now}\n"), @"
     error: there is no bridge to crash
      --> scenarios/story.yaml:9:11
