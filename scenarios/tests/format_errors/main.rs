@@ -284,7 +284,15 @@ fn the_bridge_is_configured_or_left_out() {
       |
       = help: write keys of the bridge's config.yaml, or `none` for no bridge
     ");
-    insta::assert_snapshot!(added("bridge: {defaultMemory: lots}\n"), @"");
+    insta::assert_snapshot!(added("bridge: {defaultMemory: lots}\n"), @"
+    error: defaultMemory `lots` is not a quantity
+     --> scenarios/story.yaml:6:25
+      |
+    6 | bridge: {defaultMemory: lots}
+      |                         ^^^^
+      |
+      = help: write a Kubernetes quantity such as `100Mi`
+    ");
     insta::assert_snapshot!(added("bridge: none\nsteps:\n- at: 1s\n  crash: {bridge: now}\n"), @"
     error: there is no bridge to crash
      --> scenarios/story.yaml:9:11
