@@ -147,18 +147,11 @@ impl Kube {
                 return reply(409, json!({}));
             }
         }
+        let mut patched = object.clone();
+        merge(&mut patched, body);
         self.change(path, |object| merge(object, body));
-        let object = self
-            .objects
-            .get(path)
-            .cloned()
-            .unwrap_or_else(|| object_gone(body));
-        reply(200, object)
+        reply(200, self.objects.get(path).cloned().unwrap_or(patched))
     }
-}
-
-fn object_gone(body: &Value) -> Value {
-    json!({ "metadata": { "name": "gone", "uid": body["metadata"]["uid"] } })
 }
 
 fn merge(object: &mut Value, patch: &Value) {

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod crashes;
+mod exhaustive;
 mod gangs;
 mod kube;
 mod nodes;

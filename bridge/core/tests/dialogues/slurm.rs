@@ -62,6 +62,26 @@ impl Slurm {
         id
     }
 
+    /// Starts whatever waits: one task on n1, the others on n2.
+    pub(crate) fn start_all(&mut self) {
+        let waiting = self
+            .jobs
+            .values()
+            .filter(|job| job.state == ObservedState::Pending);
+        let waiting: Vec<_> = waiting
+            .map(|job| (job.id.0, job.admin_comment.clone()))
+            .collect();
+        for (id, comment) in waiting {
+            let mark: serde_json::Value = serde_json::from_str(&comment).unwrap();
+            let tasks = u32::try_from(mark["pods"].as_array().unwrap().len()).unwrap();
+            let cpus = u32::try_from(mark["cpus"].as_u64().unwrap()).unwrap();
+            match tasks {
+                1 => self.start(id, &[("n1", cpus)]),
+                _ => self.start(id, &[("n1", cpus), ("n2", cpus * (tasks - 1))]),
+            }
+        }
+    }
+
     pub(crate) fn start(&mut self, job: u32, nodes: &[(&str, u32)]) {
         let job = self.jobs.get_mut(&JobId(job)).unwrap();
         job.state = ObservedState::Running;

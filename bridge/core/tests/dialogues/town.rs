@@ -26,6 +26,24 @@ pub(crate) enum Fate {
     LoseReply,
 }
 
+impl Fate {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::CrashBefore,
+        Self::CrashAfter,
+        Self::LoseRequest,
+        Self::LoseReply,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::CrashBefore => "the bridge dies before it is sent",
+            Self::CrashAfter => "the bridge dies after it took effect",
+            Self::LoseRequest => "it is lost",
+            Self::LoseReply => "its reply is lost",
+        }
+    }
+}
+
 /// The bridge and its surroundings.
 #[derive(Clone)]
 pub(crate) struct Town {
@@ -37,6 +55,7 @@ pub(crate) struct Town {
     wake: Option<Time>,
     inbox: VecDeque<Input>,
     fates: Vec<(String, Fate)>,
+    nth: Option<(usize, Fate)>,
     log: Vec<String>,
     sent: usize,
 }
@@ -60,6 +79,7 @@ impl Town {
             wake: None,
             inbox: VecDeque::new(),
             fates: Vec::new(),
+            nth: None,
             log: Vec::new(),
             sent: 0,
         };
@@ -106,6 +126,16 @@ impl Town {
     /// Decides what happens to the next request whose line contains this.
     pub(crate) fn fate(&mut self, line: &str, fate: Fate) {
         self.fates.push((line.into(), fate));
+    }
+
+    /// Decides what happens to the request of this number.
+    pub(crate) fn fate_of_nth(&mut self, n: usize, fate: Fate) {
+        self.nth = Some((n, fate));
+    }
+
+    /// Requests so far.
+    pub(crate) fn n_requests(&self) -> usize {
+        self.sent
     }
 
     pub(crate) fn pod(&mut self, name: &str, cpu: u32, labels: &Value) {
@@ -193,14 +223,20 @@ impl Town {
     }
 
     fn perform(&mut self, effect: Effect) {
-        self.sent += 1;
-        assert!(self.sent < 100_000, "the bridge never comes to rest");
         let line = line(&effect);
         let fate = self
             .fates
             .iter()
             .position(|(part, _)| line.contains(part.as_str()));
-        let fate = fate.map(|at| self.fates.remove(at).1);
+        let mut fate = fate.map(|at| self.fates.remove(at).1);
+        if !matches!(effect, Effect::WakeAt(_)) {
+            self.sent += 1;
+            assert!(self.sent < 1_000_000, "the bridge never comes to rest");
+            if let Some((_, nth)) = self.nth.filter(|(n, _)| *n == self.sent) {
+                self.say(&format!("    ! {}", nth.name()));
+                fate = Some(nth);
+            }
+        }
         if !is_noise(&effect) {
             self.say(&format!("    > {line}"));
         }
@@ -220,6 +256,10 @@ impl Town {
             Effect::WakeAt(at) => {
                 self.wake = Some(at);
                 None
+            }
+            Effect::KubeWatch { stream, .. } if fate.is_some() => {
+                let event = drawbridge_core::WatchEvent::Failed(410);
+                Some(Input::Watched { stream, event })
             }
             Effect::KubeWatch { stream, request } => {
                 self.kube.watch(stream, &request);
