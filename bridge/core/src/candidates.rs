@@ -162,3 +162,90 @@ impl fmt::Display for Obstacle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn judged(spec: &Value, node_spec: &Value) -> String {
+        let metadata = json!({ "name": "p", "uid": "p" });
+        let pod = json!({ "metadata": metadata, "spec": spec });
+        let labels = json!({ "zone": "a", "gpus": "4" });
+        let metadata = json!({ "name": "n1", "uid": "n1", "labels": labels });
+        let node = json!({ "metadata": metadata, "spec": node_spec });
+        let obstacle = obstacle_for(
+            &serde_json::from_value(pod).unwrap(),
+            &serde_json::from_value(node).unwrap(),
+        );
+        obstacle.map_or("fine".into(), |obstacle| obstacle.to_string())
+    }
+
+    fn affinity(key: &str, operator: &str, values: &[&str]) -> Value {
+        let wanted = json!([{ "key": key, "operator": operator, "values": values }]);
+        let part = if key == "metadata.name" {
+            "matchFields"
+        } else {
+            "matchExpressions"
+        };
+        let terms = json!({ "nodeSelectorTerms": [{ part: wanted }] });
+        json!({ "affinity": { "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": terms,
+        } } })
+    }
+
+    #[test]
+    fn selectors_affinity_and_cordons_rule_nodes_out() {
+        let plain = json!({});
+        let affinity_fault = "it doesn't match the node affinity";
+        #[rustfmt::skip]
+        let rows = [
+            (json!({}),                                         plain.clone(),                    "fine"),
+            (json!({}),                                         json!({ "unschedulable": true }), "it is cordoned"),
+            (json!({ "nodeSelector": { "zone": "a" } }),        plain.clone(),                    "fine"),
+            (json!({ "nodeSelector": { "zone": "b" } }),        plain.clone(),                    "it doesn't match the node selector"),
+            (affinity("zone", "In", &["a", "b"]),               plain.clone(),                    "fine"),
+            (affinity("zone", "In", &["b"]),                    plain.clone(),                    affinity_fault),
+            (affinity("zone", "NotIn", &["b"]),                 plain.clone(),                    "fine"),
+            (affinity("disk", "NotIn", &["b"]),                 plain.clone(),                    "fine"),
+            (affinity("disk", "Exists", &[]),                   plain.clone(),                    affinity_fault),
+            (affinity("disk", "DoesNotExist", &[]),             plain.clone(),                    "fine"),
+            (affinity("gpus", "Gt", &["3"]),                    plain.clone(),                    "fine"),
+            (affinity("gpus", "Lt", &["4"]),                    plain.clone(),                    affinity_fault),
+            (affinity("metadata.name", "In", &["n1"]),          plain.clone(),                    "fine"),
+            (affinity("metadata.name", "In", &["n2"]),          plain.clone(),                    affinity_fault),
+            (affinity("zone", "Sounds like", &["a"]),           plain.clone(),                    affinity_fault),
+        ];
+        for (spec, node, expected) in rows {
+            assert_eq!(judged(&spec, &node), expected, "{spec} {node}");
+        }
+    }
+
+    #[test]
+    fn taints_that_are_not_tolerated_rule_nodes_out() {
+        let taint =
+            |effect: &str| json!({ "taints": [{ "key": "k", "value": "v", "effect": effect }] });
+        let ours =
+            json!({ "taints": [{ "key": MANAGED_TAINT, "value": "s", "effect": "NoExecute" }] });
+        let fault = "its taint k isn't tolerated";
+        #[rustfmt::skip]
+        let rows = [
+            (json!([]),                                                taint("NoSchedule"),       fault),
+            (json!([]),                                                taint("NoExecute"),        fault),
+            (json!([]),                                                taint("PreferNoSchedule"), "fine"),
+            (json!([]),                                                ours,                      "fine"),
+            (json!([{ "operator": "Exists" }]),                        taint("NoSchedule"),       "fine"),
+            (json!([{ "key": "k", "operator": "Exists" }]),            taint("NoSchedule"),       "fine"),
+            (json!([{ "key": "k", "value": "v" }]),                    taint("NoSchedule"),       "fine"),
+            (json!([{ "key": "k", "value": "w" }]),                    taint("NoSchedule"),       fault),
+            (json!([{ "key": "k", "value": "v", "effect": "NoExecute" }]), taint("NoSchedule"),   fault),
+        ];
+        for (tolerations, node, expected) in rows {
+            assert_eq!(
+                judged(&json!({ "tolerations": tolerations }), &node),
+                expected,
+                "{tolerations}"
+            );
+        }
+    }
+}

@@ -244,3 +244,156 @@ fn version_of(object: &Value) -> Option<String> {
         .as_str()
         .map(Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_sim::Time;
+    use serde_json::json;
+
+    use super::*;
+    use crate::effect::Effect;
+
+    /// Tells an informer so many things, one a second, and reads what it asks for.
+    fn talk(resource: Resource, news: impl IntoIterator<Item = Said>) -> String {
+        let mut informer = Informer::new(resource, &Config::as_shipped());
+        let mut out = Outbox::default();
+        informer.list(&mut out);
+        let mut lines = said(&mut out);
+        for (second, news) in news.into_iter().enumerate() {
+            out.begin(Time::from_ms(1000 * (second as u64 + 1)));
+            lines.push(format!("< {news:?}"));
+            let heard = match news {
+                Said::Listed(status, version) => {
+                    let body = json!({ "metadata": { "resourceVersion": version }, "items": [] });
+                    informer.listed(
+                        &mut out,
+                        Ok(KubeReply {
+                            status,
+                            body: Arc::new(body),
+                        }),
+                    )
+                }
+                Said::Lost => informer.listed(
+                    &mut out,
+                    Err(Lost {
+                        why: "timed out".into(),
+                    }),
+                ),
+                Said::Event(event) => informer.watched(&mut out, event),
+                Said::Woke => {
+                    informer.woke(&mut out);
+                    None
+                }
+            };
+            lines.extend(heard.map(|heard| format!("  = {}", name(&heard))));
+            lines.extend(said(&mut out));
+        }
+        lines.join("\n")
+    }
+
+    #[derive(Debug)]
+    enum Said {
+        Listed(u16, &'static str),
+        Lost,
+        Event(WatchEvent),
+        Woke,
+    }
+
+    fn name(news: &News) -> &'static str {
+        match news {
+            News::Replaced(_) => "replaced",
+            News::Changed(_) => "changed",
+            News::Gone(_) => "gone",
+        }
+    }
+
+    fn said(out: &mut Outbox) -> Vec<String> {
+        let line = |effect| match effect {
+            Effect::Kube { request, .. } => format!("  > list {}", request.path),
+            Effect::KubeWatch { request, .. } => {
+                let version = request.query.last().map_or("", |(_, version)| version);
+                format!("  > watch {} from {version}", request.path)
+            }
+            Effect::WakeAt(at) => format!("  > wake at {at}"),
+            Effect::Slurm { .. } => "  > Slurm".into(),
+        };
+        out.finish().into_iter().map(line).collect()
+    }
+
+    fn object(version: &str) -> Arc<Value> {
+        Arc::new(json!({ "metadata": { "resourceVersion": version } }))
+    }
+
+    #[test]
+    fn a_watch_goes_on_where_it_ended_and_a_gap_is_followed_by_a_list() {
+        let dialogue = talk(
+            Resource::Nodes,
+            [
+                Said::Listed(200, "10"),
+                Said::Event(WatchEvent::Added(object("11"))),
+                Said::Event(WatchEvent::Bookmark("15".into())),
+                Said::Event(WatchEvent::Ended),
+                Said::Woke,
+                Said::Event(WatchEvent::Failed(410)),
+                Said::Listed(200, "99"),
+                Said::Event(WatchEvent::Deleted(object("100"))),
+            ],
+        );
+        insta::assert_snapshot!(dialogue, @r#"
+          > list /api/v1/nodes
+        < Listed(200, "10")
+          = replaced
+          > watch /api/v1/nodes from 10
+        < Event(Added(Object {"metadata": Object {"resourceVersion": String("11")}}))
+          = changed
+        < Event(Bookmark("15"))
+        < Event(Ended)
+          > wake at 00:00:04.100
+        < Woke
+          > watch /api/v1/nodes from 15
+        < Event(Failed(410))
+          > list /api/v1/nodes
+        < Listed(200, "99")
+          = replaced
+          > watch /api/v1/nodes from 99
+        < Event(Deleted(Object {"metadata": Object {"resourceVersion": String("100")}}))
+          = gone
+        "#);
+    }
+
+    #[test]
+    fn a_list_that_fails_is_tried_again_less_and_less_often() {
+        let lost = [
+            Said::Lost,
+            Said::Woke,
+            Said::Listed(500, ""),
+            Said::Woke,
+            Said::Lost,
+        ];
+        insta::assert_snapshot!(talk(Resource::Pods, lost), @r#"
+          > list /api/v1/pods
+        < Lost
+          > wake at 00:00:01.100
+        < Woke
+          > list /api/v1/pods
+        < Listed(500, "")
+          > wake at 00:00:03.200
+        < Woke
+          > list /api/v1/pods
+        < Lost
+          > wake at 00:00:05.400
+        "#);
+    }
+
+    #[test]
+    fn a_cluster_without_pod_groups_is_asked_again_rarely() {
+        let dialogue = talk(Resource::PodGroups, [Said::Listed(404, ""), Said::Woke]);
+        insta::assert_snapshot!(dialogue, @r#"
+          > list /apis/scheduling.x-k8s.io/v1alpha1/podgroups
+        < Listed(404, "")
+          > wake at 00:05:01.000
+        < Woke
+          > list /apis/scheduling.x-k8s.io/v1alpha1/podgroups
+        "#);
+    }
+}

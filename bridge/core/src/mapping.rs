@@ -211,3 +211,88 @@ impl fmt::Display for Answer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Kubernetes nodes as `name` or `name=label`, workers as `slurm@node`, Slurm nodes as `name`
+    /// or `name:node in its comment`.
+    fn mapped(nodes: &str, workers: &str, slurm: &str) -> String {
+        let mut store = Store::default();
+        for node in nodes.split_whitespace() {
+            let (name, label) = node.split_once('=').unzip();
+            let name = name.unwrap_or(node);
+            let labels = label.map_or(json!({}), |label| json!({ SLURM_NODE_LABEL: label }));
+            let meta = json!({ "name": name, "uid": name, "labels": labels });
+            store.put_node(serde_json::from_value(json!({ "metadata": meta })).unwrap());
+        }
+        for worker in workers.split_whitespace() {
+            let (slurm, node) = worker.split_once('@').unwrap();
+            let labels = json!({ crate::names::WORKER_LABEL: slurm });
+            let name = format!("worker-{slurm}");
+            let meta = json!({ "name": name, "namespace": "s", "uid": worker, "labels": labels });
+            let pod = json!({ "metadata": meta, "spec": { "nodeName": node } });
+            store.put_worker(&serde_json::from_value(pod).unwrap());
+        }
+        let infos = slurm.split_whitespace().map(|node| {
+            let (name, comment) = node.split_once(':').unzip();
+            let name = SlurmNode::from(name.unwrap_or(node));
+            let comment = comment.map_or(String::new(), |at| json!({ "node": at }).to_string());
+            (name.clone(), info(name, comment))
+        });
+        let mapping = Mapping::of(&store, &infos.collect());
+        let pairs = mapping
+            .to_kube
+            .iter()
+            .map(|(slurm, kube)| format!("{slurm}={kube}"));
+        let conflicts: BTreeSet<_> = mapping
+            .conflicts
+            .values()
+            .map(ToString::to_string)
+            .collect();
+        pairs.chain(conflicts).collect::<Vec<_>>().join("; ")
+    }
+
+    fn info(name: SlurmNode, comment: String) -> NodeInfo {
+        NodeInfo {
+            name,
+            state: Vec::new(),
+            reason: String::new(),
+            comment,
+            partitions: Vec::new(),
+            cpus: 1,
+            memory_mib: 1,
+            gres: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_best_evidence_counts_and_answers_that_differ_are_an_error() {
+        #[rustfmt::skip]
+        let rows = [
+            // Kubernetes    workers     Slurm     mapping
+            ("n1 n2",        "",         "n1 n3",  "n1=n1"),
+            ("k1=n1",        "",         "n1",     "n1=k1"),
+            ("k1",           "n1@k1",    "n1",     "n1=k1"),
+            ("k1",           "",         "n1:k1",  "n1=k1"),
+            ("k1=n1",        "n1@k1",    "n1:k1",  "n1=k1"),
+            ("n1 k1",        "n1@k1",    "n1",     "n1=k1"),
+            ("n1=n2 n2=n1",  "",         "n1 n2",  "n1=n2; n2=n1"),
+            ("k1",           "n1@gone",  "n1",     ""),
+            ("k1=n1 k2",     "n1@k2",    "n1",     "Slurm node n1 is k1 by that node's label but k2 by worker pod s/worker-n1"),
+            ("k1=n1 k2=n1",  "",         "n1",     "Slurm node n1 is k1 by that node's label but k2 by that node's label"),
+            ("k1 k2",        "n1@k1",    "n1:k2",  "Slurm node n1 is k1 by worker pod s/worker-n1 but k2 by its comment in Slurm"),
+            ("k1",           "n1@k1 n2@k1", "n1 n2", "Slurm nodes n1 and n2 are both k1 by worker pod s/worker-n2"),
+            ("n1",           "n2@n1",    "n1 n2",  "n2=n1"),
+        ];
+        for (nodes, workers, slurm, expected) in rows {
+            assert_eq!(
+                mapped(nodes, workers, slurm),
+                expected,
+                "{nodes} | {workers} | {slurm}"
+            );
+        }
+    }
+}

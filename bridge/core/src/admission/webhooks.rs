@@ -83,3 +83,57 @@ fn webhook(name: &str, path: &str, operations: &[&str]) -> Value {
         "admissionReviewVersions": ["v1"],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LabelSelector;
+
+    fn scopes(config: &Config) -> String {
+        let objects = configurations(config);
+        let webhooks = objects
+            .iter()
+            .flat_map(|object| object["webhooks"].as_array().unwrap());
+        let line = |webhook: &Value| {
+            let rule = &webhook["rules"][0]["operations"];
+            let when = &webhook["matchConditions"][0]["expression"];
+            format!(
+                "{} {rule} {} {when}",
+                webhook["name"], webhook["namespaceSelector"]
+            )
+        };
+        webhooks
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace('"', "")
+    }
+
+    #[test]
+    fn an_outage_of_ours_stops_nobody_elses_pods() {
+        insta::assert_snapshot!(scopes(&Config::as_shipped()), @"
+        pods.slinky.slurm.net [CREATE] {matchExpressions:[{key:kubernetes.io/metadata.name,operator:In,values:[slurm-bridge]}]} null
+        named.pods.slinky.slurm.net [CREATE] {matchExpressions:[{key:kubernetes.io/metadata.name,operator:NotIn,values:[slurm-bridge]}]} object.spec.schedulerName == 'slurm-bridge-scheduler'
+        pods.slinky.slurm.net [CREATE,UPDATE] {matchExpressions:[{key:kubernetes.io/metadata.name,operator:In,values:[slurm-bridge]}]} null
+        named.pods.slinky.slurm.net [CREATE,UPDATE] {matchExpressions:[{key:kubernetes.io/metadata.name,operator:NotIn,values:[slurm-bridge]}]} object.spec.schedulerName == 'slurm-bridge-scheduler'
+        ");
+    }
+
+    #[test]
+    fn a_selector_takes_the_place_of_the_list() {
+        let selector = LabelSelector {
+            match_labels: [("slurm".into(), "yes".into())].into(),
+            match_expressions: Vec::new(),
+        };
+        let config = Config {
+            managed_namespace_selector: Some(selector),
+            ..Config::as_shipped()
+        };
+        insta::assert_snapshot!(scopes(&config), @"
+        pods.slinky.slurm.net [CREATE] {matchLabels:{slurm:yes}} null
+        named.pods.slinky.slurm.net [CREATE] null object.spec.schedulerName == 'slurm-bridge-scheduler'
+        pods.slinky.slurm.net [CREATE,UPDATE] {matchLabels:{slurm:yes}} null
+        named.pods.slinky.slurm.net [CREATE,UPDATE] null object.spec.schedulerName == 'slurm-bridge-scheduler'
+        ");
+    }
+}

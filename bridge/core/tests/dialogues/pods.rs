@@ -126,8 +126,6 @@ fn a_job_cancelled_in_slurm_takes_its_pod_along() {
     00:00:07.000     > Post pods/p/eviction {"apiVersion":"policy/v1","deleteOptions":{"gracePeriodSeconds":23,"preconditions":{"uid":"uid-p"}},"kind":"Eviction","metadata":{}}
     00:00:08.000 < pod p is Failed
     00:00:08.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
-    00:00:08.000     > submit k8s-pod-gone: 1 x 1 CPUs, PerNode(100), not on []
-    00:00:08.000     > cancel job 8
     "#);
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Town {
     inbox: VecDeque<Input>,
     fates: Vec<(String, Fate)>,
     nth: Option<(usize, Fate)>,
+    /// The partitions of the jobs that were submitted.
+    pub(crate) partitions: Vec<Option<String>>,
     log: Vec<String>,
     sent: usize,
 }
@@ -80,6 +82,7 @@ impl Town {
             inbox: VecDeque::new(),
             fates: Vec::new(),
             nth: None,
+            partitions: Vec::new(),
             log: Vec::new(),
             sent: 0,
         };
@@ -277,6 +280,10 @@ impl Town {
                 Some(Input::KubeReplied { call, outcome })
             }
             Effect::Slurm { call, request } => {
+                if let SlurmRequest::Submit(job) = &request {
+                    let partition = job.partition.as_ref().map(ToString::to_string);
+                    self.partitions.push(partition);
+                }
                 let outcome = match fate {
                     Some(Fate::LoseRequest) => Err(SlurmFault::Lost { why }),
                     Some(Fate::LoseReply) => {
