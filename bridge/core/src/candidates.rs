@@ -214,7 +214,7 @@ mod tests {
             (affinity("gpus", "Lt", &["4"]),                    plain.clone(),                    affinity_fault),
             (affinity("metadata.name", "In", &["n1"]),          plain.clone(),                    "fine"),
             (affinity("metadata.name", "In", &["n2"]),          plain.clone(),                    affinity_fault),
-            (affinity("zone", "Sounds like", &["a"]),           plain.clone(),                    affinity_fault),
+            (affinity("zone", "Sounds like", &["a"]),           plain,                            affinity_fault),
         ];
         for (spec, node, expected) in rows {
             assert_eq!(judged(&spec, &node), expected, "{spec} {node}");

@@ -11,6 +11,7 @@ pub(crate) struct Kube {
     objects: BTreeMap<String, Value>,
     version: u64,
     watches: Vec<(StreamId, String)>,
+    history: Vec<(u64, String, WatchEvent)>,
     pub(crate) pending: Vec<(StreamId, WatchEvent)>,
 }
 
@@ -20,7 +21,18 @@ impl Kube {
     }
 
     pub(crate) fn watch(&mut self, stream: StreamId, request: &KubeRequest) {
-        self.watches.push((stream, selector(request)));
+        let from = request
+            .query
+            .iter()
+            .find(|(key, _)| key == "resourceVersion");
+        let from: u64 = from.and_then(|(_, from)| from.parse().ok()).unwrap_or(0);
+        let selector = selector(request);
+        for (version, path, event) in &self.history {
+            if from < *version && matches(&selector, path, object_of(event)) {
+                self.pending.push((stream, event.clone()));
+            }
+        }
+        self.watches.push((stream, selector));
     }
 
     pub(crate) fn hang_up(&mut self) {
@@ -64,7 +76,10 @@ impl Kube {
         );
         let at_kubelet = object["spec"]["nodeName"].is_string() && !over;
         if leaving && !held && !at_kubelet {
-            let object = Arc::new(self.objects.remove(path).unwrap());
+            self.version += 1;
+            let mut object = self.objects.remove(path).unwrap();
+            object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+            let object = Arc::new(object);
             self.announce(path, &object, WatchEvent::Deleted);
         }
     }
@@ -77,6 +92,8 @@ impl Kube {
     }
 
     fn announce(&mut self, path: &str, object: &Arc<Value>, event: fn(Arc<Value>) -> WatchEvent) {
+        self.history
+            .push((self.version, path.into(), event(Arc::clone(object))));
         for (stream, selector) in &self.watches {
             if matches(selector, path, object) {
                 self.pending.push((*stream, event(Arc::clone(object))));
@@ -176,6 +193,15 @@ fn merge(object: &mut Value, patch: &Value) {
                 object[key] = value.clone();
             }
         }
+    }
+}
+
+fn object_of(event: &WatchEvent) -> &Value {
+    match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+            object
+        }
+        WatchEvent::Bookmark(_) | WatchEvent::Failed(_) | WatchEvent::Ended => &Value::Null,
     }
 }
 

@@ -3,8 +3,9 @@
 //! `<` is what happens to the bridge, `>` is what it asks for. Lists, watches, polls and reads are
 //! left out: they are in every dialogue and say nothing.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod chaos;
 mod crashes;
 mod exhaustive;
 mod gangs;

@@ -9,12 +9,13 @@ use drawbridge_sim::{Epoch, Span, Time};
 use serde_json::{Value, json};
 
 use crate::{
+    chaos::{Parcel, Transit},
     kube::{Kube, pod_path},
     slurm::Slurm,
 };
 
 /// What happens to the request that matches.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// The bridge dies before it is sent.
     CrashBefore,
@@ -55,7 +56,10 @@ pub(crate) struct Town {
     wake: Option<Time>,
     inbox: VecDeque<Input>,
     fates: Vec<(String, Fate)>,
-    nth: Option<(usize, Fate)>,
+    nth: Vec<(usize, Fate)>,
+    /// What is on its way, where requests and replies take their time.
+    transit: Option<Transit>,
+    life: u32,
     /// The partitions of the jobs that were submitted.
     pub(crate) partitions: Vec<Option<String>>,
     log: Vec<String>,
@@ -81,7 +85,9 @@ impl Town {
             wake: None,
             inbox: VecDeque::new(),
             fates: Vec::new(),
-            nth: None,
+            nth: Vec::new(),
+            transit: None,
+            life: 0,
             partitions: Vec::new(),
             log: Vec::new(),
             sent: 0,
@@ -104,7 +110,13 @@ impl Town {
         self
     }
 
+    /// Requests and replies take up to two seconds each from now on, and overtake each other.
+    pub(crate) fn make_slow(&mut self, seed: u64) {
+        self.transit = Some(Transit::new(seed));
+    }
+
     pub(crate) fn restart(&mut self) {
+        self.life += 1;
         self.kube.hang_up();
         self.inbox.clear();
         self.wake = None;
@@ -115,6 +127,8 @@ impl Town {
 
     pub(crate) fn crash(&mut self) {
         self.bridge = None;
+        self.wake = None;
+        self.life += 1;
         self.inbox.clear();
         self.kube.hang_up();
         self.say("< crashed");
@@ -133,7 +147,7 @@ impl Town {
 
     /// Decides what happens to the request of this number.
     pub(crate) fn fate_of_nth(&mut self, n: usize, fate: Fate) {
-        self.nth = Some((n, fate));
+        self.nth.push((n, fate));
     }
 
     /// Requests so far.
@@ -195,13 +209,40 @@ impl Town {
     pub(crate) fn pass(&mut self, secs: u64) {
         self.drain();
         let end = self.now + Span::secs(secs);
-        while let Some(at) = self.wake.filter(|at| *at <= end) {
-            self.wake = None;
+        while let Some(at) = self.next_event().filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            self.inbox.push_back(Input::Woke);
+            if self.wake == Some(at) {
+                self.wake = None;
+                self.inbox.push_back(Input::Woke);
+            } else {
+                self.arrive();
+            }
             self.drain();
         }
         self.now = end;
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let arrival = self.transit.as_ref().and_then(Transit::next);
+        [self.wake, arrival].into_iter().flatten().min()
+    }
+
+    /// The next request takes effect, or the next reply is heard, unless the bridge that asked is
+    /// dead.
+    fn arrive(&mut self) {
+        let Some((life, parcel)) = self.transit.as_mut().and_then(Transit::take) else {
+            return;
+        };
+        match parcel {
+            Parcel::Request(effect, fate) => {
+                let reply = self.answer(effect, fate);
+                if let (Some(reply), Some(transit)) = (reply, &mut self.transit) {
+                    transit.send(self.now, life, Parcel::Reply(reply));
+                }
+            }
+            Parcel::Reply(reply) if life == self.life => self.inbox.push_back(reply),
+            Parcel::Reply(_) => {}
+        }
     }
 
     fn drain(&mut self) {
@@ -235,7 +276,7 @@ impl Town {
         if !matches!(effect, Effect::WakeAt(_)) {
             self.sent += 1;
             assert!(self.sent < 1_000_000, "the bridge never comes to rest");
-            if let Some((_, nth)) = self.nth.filter(|(n, _)| *n == self.sent) {
+            if let Some((_, nth)) = self.nth.iter().find(|(n, _)| *n == self.sent).copied() {
                 self.say(&format!("    ! {}", nth.name()));
                 fate = Some(nth);
             }
@@ -245,6 +286,14 @@ impl Town {
         }
         if fate == Some(Fate::CrashBefore) {
             return self.crash();
+        }
+        let at_once = matches!(effect, Effect::WakeAt(_) | Effect::KubeWatch { .. });
+        if let Some(transit) = self.transit.as_mut().filter(|_| !at_once) {
+            transit.send(self.now, self.life, Parcel::Request(effect, fate));
+            if fate == Some(Fate::CrashAfter) {
+                self.crash();
+            }
+            return;
         }
         let reply = self.answer(effect, fate);
         if fate == Some(Fate::CrashAfter) {
