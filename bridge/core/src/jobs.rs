@@ -1,6 +1,9 @@
 //! Our jobs in Slurm, as last observed, by number and by workload.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Bound,
+};
 
 use drawbridge_sim::JobId;
 
@@ -115,6 +118,18 @@ impl Jobs {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (JobId, &OurJob)> {
         self.by_id.iter().map(|(id, job)| (*id, job))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// All of them once, those after this number first.
+    pub(crate) fn round_from(&self, id: JobId) -> impl Iterator<Item = (JobId, &OurJob)> {
+        let after = self.by_id.range((Bound::Excluded(id), Bound::Unbounded));
+        after
+            .chain(self.by_id.range(..=id))
+            .map(|(id, job)| (*id, job))
     }
 
     /// The workload's jobs that aren't over, by number.

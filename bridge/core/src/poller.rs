@@ -18,13 +18,13 @@ use crate::{
     config::{PollSeconds, secs},
     effect::SlurmRequest,
     input::CallId,
-    jobs::{Jobs, Sight, Standing, standing},
+    jobs::{Jobs, OurJob, Sight, Standing, standing},
     outbox::{Alarm, Outbox, Purpose},
     slurm::ObservedState,
 };
 
 /// How long a submit whose reply was lost may take to arrive.
-const LATE: Span = Span::secs(30);
+pub(crate) const LATE: Span = Span::secs(30);
 /// Jobs read at the same time.
 const READS: usize = 16;
 /// Waiting jobs read at each poll, to keep their reason up to date.
@@ -253,10 +253,10 @@ impl Poller {
             return Vec::new();
         };
         let mut over = Vec::new();
-        let mut listed = BTreeSet::new();
+        let mut listed = Vec::new();
         for (id, state) in states {
             let Some(job) = jobs.get(*id) else { continue };
-            listed.insert(*id);
+            listed.push(*id);
             match &job.sight {
                 Sight::Seen(seen) if seen.state == *state => {}
                 Sight::Seen(_) if matches!(standing(state), Standing::Ended(_)) => {
@@ -265,26 +265,31 @@ impl Poller {
                 Sight::Seen(_) | Sight::Unseen | Sight::Gone => self.want_job(*id),
             }
         }
-        let missing = |(id, job): &(JobId, &crate::jobs::OurJob)| {
-            job.since < asked && job.is_live() && !listed.contains(id)
-        };
-        let missing: Vec<_> = jobs.iter().filter(missing).map(|(id, _)| id).collect();
-        self.wanted.extend(missing);
+        self.want_missing(jobs, asked, listed);
         self.wanted.append(&mut self.unread);
         self.want_reasons(jobs);
         over
     }
 
+    /// Wants our jobs that the states don't name, if they were asked for after we knew them.
+    fn want_missing(&mut self, jobs: &Jobs, asked: CallId, mut listed: Vec<JobId>) {
+        if listed.len() == jobs.len() {
+            return;
+        }
+        listed.sort_unstable();
+        let missing = |(id, job): &(JobId, &OurJob)| {
+            job.since < asked && job.is_live() && listed.binary_search(id).is_err()
+        };
+        self.wanted
+            .extend(jobs.iter().filter(missing).map(|(id, _)| id));
+    }
+
     /// Wants some of the waiting jobs, going round.
     fn want_reasons(&mut self, jobs: &Jobs) {
-        let waiting =
-            |(_, job): &(JobId, &crate::jobs::OurJob)| matches!(job.standing(), Standing::Queued);
-        let cursor = self.cursor;
-        let ids: Vec<_> = jobs.iter().filter(waiting).map(|(id, _)| id).collect();
-        let start = ids.partition_point(|id| *id <= cursor);
-        for id in ids[start..].iter().chain(&ids[..start]).take(REASONS) {
-            self.cursor = *id;
-            self.wanted.insert(*id);
+        let waiting = |(_, job): &(JobId, &OurJob)| job.standing() == Standing::Queued;
+        for (id, _) in jobs.round_from(self.cursor).filter(waiting).take(REASONS) {
+            self.cursor = id;
+            self.wanted.insert(id);
         }
     }
 }

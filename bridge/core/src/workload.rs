@@ -36,7 +36,7 @@ use crate::{
     mark::Mark,
     names::{KubeNode, ObjectKey, Uid},
     outbox::Alarm,
-    poller::Need,
+    poller::{LATE, Need},
     slurm::Submission,
     view::PodView,
 };
@@ -45,8 +45,6 @@ use crate::{
 const FINALIZER_BOUND: Span = Span::secs(30);
 /// How long after a submit in doubt Slurm is asked a second time.
 const SECOND_LOOK: Span = Span::secs(5);
-/// How long a submit whose reply was lost may take to arrive.
-const LATE: Span = Span::secs(30);
 
 /// A place on a node, by both of its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
