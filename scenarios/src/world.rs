@@ -12,6 +12,8 @@
 //! at [`World::step`].
 
 mod outside;
+#[cfg(test)]
+mod planted;
 mod process;
 mod script;
 mod story;

@@ -136,7 +136,7 @@ impl World {
     }
 
     /// A request of the bridge reaches its server, even if the process has died meanwhile.
-    fn arrive(&mut self, life: Life, effect: Effect) {
+    pub(super) fn arrive(&mut self, life: Life, effect: Effect) {
         let crash = self.process.as_mut().and_then(|process| {
             process.count(&effect);
             if process.life == life { process.spring(CrashPoint::After, &effect) } else { None }
