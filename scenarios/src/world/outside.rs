@@ -195,7 +195,7 @@ impl World {
     /// Looks at what the event did: records it, keeps rows and laws current, and lets watches speak.
     pub(super) fn observe(&mut self) {
         for fact in self.slurm.take_facts() {
-            self.log.add(self.now, super::story::slurm_fact(&fact));
+            self.log.add(self.now, super::story::slurm_fact(&fact, &self.slurm));
             self.rows.slurm_fact(&fact, &self.slurm);
             self.laws.slurm_fact(self.now, &fact, &self.slurm);
         }

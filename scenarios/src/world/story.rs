@@ -5,7 +5,7 @@
 
 use drawbridge_core::{BridgeFact, FactSubject, names::{BRIDGE_USER, NODE_CONDITION}};
 use drawbridge_fakes::{Change, ChangeKind};
-use drawbridge_sim::{Fact, Reason, fnv1a};
+use drawbridge_sim::{Fact, JobId, Reason, Slurmctld, fnv1a};
 
 use super::script::ADMIN;
 use crate::{
@@ -29,10 +29,14 @@ pub(super) fn bridge_fact(fact: &BridgeFact) -> Line {
     Line::story(Actor::Bridge, subject, &fact.text)
 }
 
-pub(super) fn slurm_fact(fact: &Fact) -> Line {
+pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
+    let named = |job: &JobId| match slurm.job(*job) {
+        Some(it) => format!("job {job} ({})", it.submission.name),
+        None => format!("job {job}"),
+    };
     let digest = fnv1a(serde_json::to_string(fact).unwrap_or_default().as_bytes());
     let (level, subject, text) = match fact {
-        Fact::JobSubmitted { job } => (Level::Story, Subject::Job(*job), format!("queued job {job}")),
+        Fact::JobSubmitted { job } => (Level::Story, Subject::Job(*job), format!("queued {}", named(job))),
         Fact::JobReasonChanged { job, reason } => {
             let level = if *reason == Reason::None { Level::Detail } else { Level::Story };
             (level, Subject::Job(*job), format!("job {job} waits: {reason}"))
@@ -42,7 +46,7 @@ pub(super) fn slurm_fact(fact: &Fact) -> Line {
         }
         Fact::JobStarted { job, allocation, backfilled } => {
             let how = if *backfilled { ", by backfill" } else { "" };
-            let text = format!("started job {job} on {}{how}", allocation.node_list());
+            let text = format!("started {} on {}{how}", named(job), allocation.node_list());
             (Level::Story, Subject::Job(*job), text)
         }
         Fact::JobEnded { job, state, exit, completing } => {
