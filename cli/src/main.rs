@@ -29,6 +29,10 @@ use crate::{
     failure::Failure,
 };
 
+/// A world makes and drops many small objects; see BENCHMARKS.md for what this brings.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     args.color.write_global();

@@ -15,13 +15,13 @@ pub(crate) struct Names {
 impl Names {
     /// Learns from a Kubernetes node: its label, or its own name.
     pub(crate) fn learn_node(&mut self, node: Object<'_>) {
-        let label = node.text("/metadata/labels/slinky.slurm.net~1slurm-nodename");
+        let label = node.text(&["metadata", "labels", "slinky.slurm.net/slurm-nodename"]);
         self.insert(node.name(), label.unwrap_or(node.name()));
     }
 
     /// Learns from a pod, if it is a NodeSet's worker that runs somewhere.
     pub(crate) fn learn_worker(&mut self, pod: Object<'_>) {
-        let label = pod.text("/metadata/labels/nodeset.slinky.slurm.net~1pod-hostname");
+        let label = pod.text(&["metadata", "labels", "nodeset.slinky.slurm.net/pod-hostname"]);
         if let (Some(slurm_name), Some(node)) = (label, pod.node()) {
             self.insert(node, slurm_name);
         }

@@ -1,39 +1,51 @@
 //! Reading Kubernetes objects: the few paths that the twin looks at.
 
+use drawbridge_core::names::JOB_ID_LABEL;
 use serde_json::Value;
 
-/// The label by which a pod names its Slurm job.
-const JOB_LABEL: &str = "/metadata/labels/scheduler.slinky.slurm.net~1slurm-jobid";
 /// The label by which a pod names its gang.
-const GANG_LABEL: &str = "/metadata/labels/scheduling.x-k8s.io~1pod-group";
+const GANG_LABEL: &str = "scheduling.x-k8s.io/pod-group";
 /// The annotation that the Binding leaves on the pod.
-const SLURM_NODE: &str = "/metadata/annotations/slurm.node";
+const SLURM_NODE: &str = "slurm.node";
 
 /// An object of the API, to be asked for what it says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object<'a>(pub(crate) &'a Value);
 
 impl<'a> Object<'a> {
-    /// The text at a JSON pointer.
-    pub(crate) fn text(self, pointer: &str) -> Option<&'a str> {
-        self.0.pointer(pointer)?.as_str()
+    /// The value at a path. `Value::pointer` would do, but it makes a text of each step.
+    pub(crate) fn at(self, path: &[&str]) -> Option<&'a Value> {
+        path.iter().try_fold(self.0, |value, key| value.get(key))
     }
 
-    /// The text at a JSON pointer, or nothing at all.
-    fn or_empty(self, pointer: &str) -> &'a str {
-        self.text(pointer).unwrap_or_default()
+    /// The text at a path.
+    pub(crate) fn text(self, path: &[&str]) -> Option<&'a str> {
+        self.at(path)?.as_str()
+    }
+
+    /// A field of its metadata, or nothing at all.
+    fn metadata(self, field: &str) -> &'a str {
+        self.text(&["metadata", field]).unwrap_or_default()
+    }
+
+    pub(crate) fn label(self, name: &str) -> Option<&'a str> {
+        self.text(&["metadata", "labels", name])
+    }
+
+    pub(crate) fn annotation(self, name: &str) -> Option<&'a str> {
+        self.text(&["metadata", "annotations", name])
     }
 
     pub(crate) fn name(self) -> &'a str {
-        self.or_empty("/metadata/name")
+        self.metadata("name")
     }
 
     pub(crate) fn namespace(self) -> &'a str {
-        self.or_empty("/metadata/namespace")
+        self.metadata("namespace")
     }
 
     pub(crate) fn uid(self) -> &'a str {
-        self.or_empty("/metadata/uid")
+        self.metadata("uid")
     }
 
     /// `namespace/name`, or the name alone.
@@ -46,11 +58,11 @@ impl<'a> Object<'a> {
 
     /// The node a pod is bound to.
     pub(crate) fn node(self) -> Option<&'a str> {
-        self.text("/spec/nodeName").filter(|name| !name.is_empty())
+        self.text(&["spec", "nodeName"]).filter(|name| !name.is_empty())
     }
 
     pub(crate) fn phase(self) -> &'a str {
-        self.text("/status/phase").unwrap_or("Pending")
+        self.text(&["status", "phase"]).unwrap_or("Pending")
     }
 
     /// Whether a pod's containers have ended for good.
@@ -59,53 +71,53 @@ impl<'a> Object<'a> {
     }
 
     pub(crate) fn is_terminating(self) -> bool {
-        self.0.pointer("/metadata/deletionTimestamp").is_some()
+        self.at(&["metadata", "deletionTimestamp"]).is_some()
     }
 
     pub(crate) fn scheduler(self) -> &'a str {
-        self.or_empty("/spec/schedulerName")
+        self.text(&["spec", "schedulerName"]).unwrap_or_default()
     }
 
     /// The Slurm job that a pod's label names.
     pub(crate) fn job(self) -> Option<drawbridge_sim::JobId> {
-        self.text(JOB_LABEL)?.parse().ok().map(drawbridge_sim::JobId)
+        self.label(JOB_ID_LABEL)?.parse().ok().map(drawbridge_sim::JobId)
     }
 
     /// The gang that a pod's label names.
     pub(crate) fn gang(self) -> Option<&'a str> {
-        self.text(GANG_LABEL)
+        self.label(GANG_LABEL)
     }
 
     /// The Slurm node that the Binding named.
     pub(crate) fn slurm_node(self) -> Option<&'a str> {
-        self.text(SLURM_NODE)
+        self.annotation(SLURM_NODE)
     }
 
     pub(crate) fn has_finalizer(self, name: &str) -> bool {
-        let finalizers = self.0.pointer("/metadata/finalizers").and_then(Value::as_array);
+        let finalizers = self.at(&["metadata", "finalizers"]).and_then(Value::as_array);
         finalizers.is_some_and(|all| all.iter().any(|it| it.as_str() == Some(name)))
     }
 
     /// One of the conditions in its status.
     pub(crate) fn condition(self, kind: &str) -> Option<Self> {
-        let all = self.0.pointer("/status/conditions")?.as_array()?;
+        let all = self.at(&["status", "conditions"])?.as_array()?;
         all.iter().find(|it| it["type"] == kind).map(Object)
     }
 
     /// Why a pod isn't scheduled: the message of its `PodScheduled` condition.
     pub(crate) fn waits_because(self) -> Option<&'a str> {
         let scheduled = self.condition("PodScheduled")?;
-        if scheduled.text("/status") == Some("False") { scheduled.text("/message") } else { None }
+        if scheduled.text(&["status"]) == Some("False") { scheduled.text(&["message"]) } else { None }
     }
 
     /// The controller that made it, as `Kind/name`.
     pub(crate) fn controller(self) -> Option<String> {
-        let owners = self.0.pointer("/metadata/ownerReferences")?.as_array()?;
+        let owners = self.at(&["metadata", "ownerReferences"])?.as_array()?;
         let owner = owners.iter().find(|it| it["controller"] == true)?;
         Some(format!("{}/{}", owner["kind"].as_str()?, owner["name"].as_str()?))
     }
 
     pub(crate) fn is_cordoned(self) -> bool {
-        self.0.pointer("/spec/unschedulable") == Some(&Value::Bool(true))
+        self.at(&["spec", "unschedulable"]) == Some(&Value::Bool(true))
     }
 }

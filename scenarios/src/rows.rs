@@ -119,13 +119,13 @@ impl Rows {
 
 fn pod_row(pod: Object<'_>) -> PodRow {
     let own = |text: &str| text.to_owned();
-    let message = pod.waits_because().or(pod.text("/status/message"));
+    let message = pod.waits_because().or(pod.text(&["status", "message"]));
     PodRow {
         namespace: own(pod.namespace()),
         name: own(pod.name()),
         uid: own(pod.uid()),
         phase: own(pod.phase()),
-        reason: pod.text("/status/reason").map(own).or_else(|| message.and_then(reason_word)),
+        reason: pod.text(&["status", "reason"]).map(own).or_else(|| message.and_then(reason_word)),
         message: message.map(own),
         node: pod.node().map(own),
         slurm_node: pod.slurm_node().map(own),
@@ -217,7 +217,7 @@ fn hold(holders: &mut [Option<JobId>], slots: impl Iterator<Item = usize>, job: 
 
 fn kube_node_row(node: Object<'_>) -> NodeRow {
     let capacity = |name: &str| {
-        let value = node.0.pointer("/status/capacity").and_then(|it| it.get(name));
+        let value = node.at(&["status", "capacity"]).and_then(|it| it.get(name));
         value.and_then(Value::as_str).and_then(|text| drawbridge_sim::Quantity::parse(text).ok())
     };
     NodeRow {

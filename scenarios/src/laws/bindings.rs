@@ -68,7 +68,7 @@ impl Bindings {
     }
 
     fn learn_group(&mut self, group: Object<'_>) {
-        let least = group.0.pointer("/spec/minMember").and_then(Value::as_u64).unwrap_or(1);
+        let least = group.at(&["spec", "minMember"]).and_then(Value::as_u64).unwrap_or(1);
         self.groups.insert(group.key(), least);
     }
 

@@ -199,7 +199,7 @@ impl Bounds {
         let key = self.pods_of(job, slurm, api).find(|pod| bound(pod) && !pod.is_terminal())?.key();
         let ended = slurm.job(job).and_then(|job| job.end_time).unwrap_or_default();
         let grace = find(api, &key)
-            .and_then(|pod| pod.0.pointer("/spec/terminationGracePeriodSeconds")?.as_u64())
+            .and_then(|pod| pod.at(&["spec", "terminationGracePeriodSeconds"])?.as_u64())
             .unwrap_or(30);
         let bound = ended + TWO_POLLS + Span::secs(grace);
         if now < bound {
@@ -215,7 +215,7 @@ impl Bounds {
             || pod.waits_because().is_some()
             || pod.is_terminating()
             || pod.is_terminal()
-            || pod.0.pointer("/spec/schedulingGates").is_some();
+            || pod.at(&["spec", "schedulingGates"]).is_some();
         (!is_served).then(|| format!("I8: nothing was done for pod {key}"))
     }
 

@@ -137,16 +137,16 @@ fn slots(allocation: &Allocation) -> Vec<String> {
 
 fn capacity(node: &Value) -> (u64, u64) {
     let of = |name: &str| {
-        let allocatable = node.pointer("/status/allocatable").and_then(|it| it.get(name));
-        allocatable.or_else(|| node.pointer("/status/capacity").and_then(|it| it.get(name)))
+        let allocatable = Object(node).at(&["status", "allocatable"]).and_then(|it| it.get(name));
+        allocatable.or_else(|| Object(node).at(&["status", "capacity"]).and_then(|it| it.get(name)))
     };
     (quantity(of("cpu")).map_or(0, Quantity::milli), quantity(of("memory")).map_or(0, Quantity::ceil_mib))
 }
 
 fn requests(pod: &Value) -> (u64, u64) {
-    let containers = pod.pointer("/spec/containers").and_then(Value::as_array);
+    let containers = Object(pod).at(&["spec", "containers"]).and_then(Value::as_array);
     containers.into_iter().flatten().fold((0, 0), |(cpu, memory), container| {
-        let of = |name: &str| quantity(container.pointer("/resources/requests").and_then(|it| it.get(name)));
+        let of = |name: &str| quantity(Object(container).at(&["resources", "requests"]).and_then(|it| it.get(name)));
         (cpu + of("cpu").map_or(0, Quantity::milli), memory + of("memory").map_or(0, Quantity::ceil_mib))
     })
 }

@@ -73,7 +73,7 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
 
 pub(super) fn kube_change(change: &Change) -> Line {
     let object = Object(&change.object);
-    let kind = object.text("/kind").unwrap_or(&change.resource);
+    let kind = object.text(&["kind"]).unwrap_or(&change.resource);
     let subject = match kind {
         "Pod" => pod(object.namespace(), object.name()),
         "Node" => Subject::KubeNode(object.name().to_owned()),
@@ -105,7 +105,7 @@ fn plain(change: &Change, object: Object<'_>, kind: &str) -> String {
         ChangeKind::Modified => "updated",
         ChangeKind::Deleted => "removed",
     };
-    let said = object.text("/message").map(|message| format!(": {message}")).unwrap_or_default();
+    let said = object.text(&["message"]).map(|message| format!(": {message}")).unwrap_or_default();
     format!("{verb} {kind} {}{said}", object.key())
 }
 
@@ -132,18 +132,18 @@ fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<Stri
 fn pod_turn(before: Object<'_>, pod: Object<'_>) -> Option<String> {
     let key = pod.key();
     if before.phase() != pod.phase() {
-        let why = pod.text("/status/reason").map(|reason| format!(": {reason}")).unwrap_or_default();
+        let why = pod.text(&["status", "reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
         return Some(format!("pod {key} is {}{why}", pod.phase()));
     }
     if let (None, Some(node)) = (before.node(), pod.node()) {
-        let job = pod.text("/metadata/annotations/slurm.job.id").zip(pod.slurm_node());
+        let job = pod.text(&["metadata", "annotations", "slurm.job.id"]).zip(pod.slurm_node());
         let by = job.map(|(job, node)| format!(" (job {job} on {node})")).unwrap_or_default();
         return Some(format!("bound pod {key} to {node}{by}"));
     }
     if !before.is_terminating() && pod.is_terminating() {
         return Some(format!("pod {key} is being deleted"));
     }
-    let barrier = |pod: Object<'_>| pod.condition(BARRIER).and_then(|it| it.text("/message")).map(str::to_owned);
+    let barrier = |pod: Object<'_>| pod.condition(BARRIER).and_then(|it| it.text(&["message"])).map(str::to_owned);
     match barrier(pod) {
         Some(message) if barrier(before).as_ref() != Some(&message) => {
             return Some(format!("pod {key}: {message}"));
@@ -163,8 +163,8 @@ fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
     }
     let of = |node: Object<'_>| {
         let condition = node.condition(NODE_CONDITION)?;
-        let status = condition.text("/status")?.to_owned();
-        Some((status, condition.text("/message").unwrap_or_default().to_owned()))
+        let status = condition.text(&["status"])?.to_owned();
+        Some((status, condition.text(&["message"]).unwrap_or_default().to_owned()))
     };
     let (status, message) = of(node).filter(|it| of(before).as_ref() != Some(it))?;
     // A node that starts out fine isn't news.
@@ -173,14 +173,14 @@ fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
 
 fn job_turn(before: Object<'_>, job: Object<'_>) -> Option<String> {
     let is = |job: Object<'_>, kind: &str| {
-        job.condition(kind).is_some_and(|condition| condition.text("/status") == Some("True"))
+        job.condition(kind).is_some_and(|condition| condition.text(&["status"]) == Some("True"))
     };
     let end = ["Complete", "Failed"].into_iter().find(|kind| is(job, kind) && !is(before, kind))?;
     Some(format!("Job {} is {end}", job.key()))
 }
 
 fn replicas_turn(before: Object<'_>, deployment: Object<'_>) -> Option<String> {
-    let of = |it: Object<'_>| it.0.pointer("/spec/replicas").and_then(serde_json::Value::as_u64);
+    let of = |it: Object<'_>| it.at(&["spec", "replicas"]).and_then(serde_json::Value::as_u64);
     let count = of(deployment).filter(|count| of(before) != Some(*count))?;
     Some(format!("scaled Deployment {} to {count}", deployment.key()))
 }
