@@ -110,11 +110,12 @@ impl<'a> Object<'a> {
         if scheduled.text(&["status"]) == Some("False") { scheduled.text(&["message"]) } else { None }
     }
 
-    /// The controller that made it, as `Kind/name`.
-    pub(crate) fn controller(self) -> Option<String> {
+    /// The controller that made it: its uid, and its name as `Kind/name`.
+    pub(crate) fn controller(self) -> Option<(&'a str, String)> {
         let owners = self.at(&["metadata", "ownerReferences"])?.as_array()?;
         let owner = owners.iter().find(|it| it["controller"] == true)?;
-        Some(format!("{}/{}", owner["kind"].as_str()?, owner["name"].as_str()?))
+        let name = format!("{}/{}", owner["kind"].as_str()?, owner["name"].as_str()?);
+        Some((owner["uid"].as_str()?, name))
     }
 
     pub(crate) fn is_cordoned(self) -> bool {

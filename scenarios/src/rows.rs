@@ -22,6 +22,8 @@ pub(crate) struct Rows {
     pods: BTreeMap<String, Arc<PodRow>>,
     jobs: BTreeMap<JobId, Arc<JobRow>>,
     names: Names,
+    /// The top of the owners of everything that has one, by uid.
+    tops: BTreeMap<String, String>,
 }
 
 impl Rows {
@@ -51,13 +53,26 @@ impl Rows {
                 self.names.learn_worker(object);
                 self.pod(now, object, change.kind);
             }
-            _ => {}
+            _ => self.learn_owner(object),
         }
+    }
+
+    fn learn_owner(&mut self, object: Object<'_>) {
+        if let Some(top) = self.top(object) {
+            self.tops.insert(object.uid().to_owned(), top);
+        }
+    }
+
+    /// The controller at the top of an object's owners, as far as they are known.
+    fn top(&self, object: Object<'_>) -> Option<String> {
+        let (uid, name) = object.controller()?;
+        Some(self.tops.get(uid).cloned().unwrap_or(name))
     }
 
     fn pod(&mut self, now: Time, pod: Object<'_>, kind: ChangeKind) {
         let before = self.pods.get(pod.uid());
         let mut row = pod_row(pod);
+        row.owner = self.top(pod);
         row.created_ms = before.map_or(now, |row| row.created_ms);
         let once = |was: Option<Time>, is_so: bool| was.or_else(|| is_so.then_some(now));
         row.bound_ms = once(before.and_then(|row| row.bound_ms), row.node.is_some());
@@ -131,7 +146,7 @@ fn pod_row(pod: Object<'_>) -> PodRow {
         slurm_node: pod.slurm_node().map(own),
         job_id: pod.job(),
         gang: pod.gang().map(own),
-        owner: pod.controller(),
+        owner: None,
         scheduler: own(pod.scheduler()),
         terminating: pod.is_terminating(),
         created_ms: Time::ZERO,

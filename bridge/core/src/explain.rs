@@ -8,7 +8,7 @@ use drawbridge_sim::{JobId, SlurmNode};
 use crate::{
     context::Context,
     desk::Errand,
-    facts::FactSubject,
+    facts::{BridgeFact, FactSubject, Weight},
     jobs::{OurJob, Standing},
     requests::Note,
     slurm::{Memory, ObservedState, Submission},
@@ -67,13 +67,14 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
 
 fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
     let key = workload.group.as_ref()?;
+    // Pods and group come by different watches: what is missing may be on its way.
+    if !workload.is_quiet(context.now()) {
+        return None;
+    }
     let Some(group) = context.store.group(key) else {
         let message = format!("waiting for PodGroup {key}, which doesn't exist");
         return Some(Explanation::waits("WaitingForGroup", message));
     };
-    if !workload.is_quiet(context.now()) {
-        return None;
-    }
     let here = workload
         .views(context)
         .filter(|pod| pod.wants_a_place() && !pod.is_gated())
@@ -268,18 +269,21 @@ pub(crate) fn tell_entry(workload: &Workload, context: &mut Context<'_>, next: &
 }
 
 /// The sentence for something that was done to a pod, if it belongs to the story.
-pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<(FactSubject, String)> {
+pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<BridgeFact> {
     let key = pod.key();
-    let text = match errand {
-        Errand::Mark(job) => format!("labelled pod {key} with job {job}"),
-        Errand::Explain(message) => format!("wrote on pod {key}: {message}"),
+    let (weight, text) = match errand {
+        Errand::Mark(job) => (Weight::News, format!("labelled pod {key} with job {job}")),
+        Errand::Explain(message) => (Weight::Echo, format!("wrote on pod {key}: {message}")),
         Errand::Bind { slurm, node, job } => {
-            format!("bound pod {key} to {node} (job {job}, Slurm node {slurm})")
+            let text = format!("bound pod {key} to {node} (job {job}, Slurm node {slurm})");
+            (Weight::Echo, text)
         }
-        Errand::Remove { grace: None } => format!("evicted pod {key}"),
-        Errand::Remove { grace: Some(secs) } => format!("evicted pod {key} with {secs} s of grace"),
-        Errand::Release => format!("let go of pod {key}"),
+        Errand::Remove { grace: None } => (Weight::News, format!("evicted pod {key}")),
+        Errand::Remove { grace: Some(secs) } => {
+            (Weight::News, format!("evicted pod {key} with {secs} s of grace"))
+        }
+        Errand::Release => (Weight::Echo, format!("let go of pod {key}")),
         Errand::Read | Errand::Place(_) | Errand::Disrupt(_) => return None,
     };
-    Some((FactSubject::Pod(key), text))
+    Some(BridgeFact { subject: FactSubject::Pod(key), weight, text })
 }

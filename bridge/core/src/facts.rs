@@ -12,8 +12,20 @@ use crate::names::{KubeNode, ObjectKey};
 pub struct BridgeFact {
     /// What it is about.
     pub subject: FactSubject,
+    /// Whether it is told elsewhere too.
+    pub weight: Weight,
     /// The sentence, without a subject: `submitted job 7 for pod a/b`.
     pub text: String,
+}
+
+/// Whether a fact is the first that one hears of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Weight {
+    /// Only the bridge can tell it.
+    News,
+    /// An object in Kubernetes shows it as well.
+    Echo,
 }
 
 /// What a fact is about.

@@ -42,6 +42,6 @@ mod workload;
 pub use bridge::Bridge;
 pub use config::{Config, ConfigError, LabelExpression, LabelSelector, Placeholder, PollSeconds};
 pub use effect::{Effect, KubeRequest, Method, NodeTarget, SlurmRequest};
-pub use facts::{BridgeFact, FactSubject};
+pub use facts::{BridgeFact, FactSubject, Weight};
 pub use input::{CallId, Input, KubeReply, Lost, SlurmFault, SlurmReply, StreamId, WatchEvent};
 pub use names::{KubeNode, ObjectKey, Uid};

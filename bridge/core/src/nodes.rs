@@ -19,7 +19,7 @@ use crate::{
     backoff::Backoff,
     config::Config,
     effect::{KubeRequest, NodeTarget, SlurmRequest},
-    facts::FactSubject,
+    facts::{BridgeFact, FactSubject, Weight},
     input::{KubeReply, Lost},
     mapping::Mapping,
     names::{KubeNode, MANAGED_TAINT, NODE_CONDITION, REASON_PREFIX},
@@ -192,10 +192,11 @@ fn condition(
     }
     let subject = FactSubject::KubeNode(node.name());
     let name = &node.metadata.name;
-    out.tell(
+    out.record(BridgeFact {
         subject,
-        format!("wrote on node {name}: {NODE_CONDITION}={text}: {message}"),
-    );
+        weight: Weight::Echo,
+        text: format!("wrote on node {name}: {NODE_CONDITION}={text}: {message}"),
+    });
     let claim = Claim {
         kind: NODE_CONDITION,
         status,

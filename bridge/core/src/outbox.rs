@@ -8,7 +8,7 @@ use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
 use crate::{
     effect::{Effect, KubeRequest, SlurmRequest},
-    facts::{BridgeFact, FactSubject},
+    facts::{BridgeFact, FactSubject, Weight},
     informer::Resource,
     input::{CallId, StreamId},
     names::{KubeNode, Uid},
@@ -166,7 +166,11 @@ impl Outbox {
     }
 
     pub(crate) fn tell(&mut self, subject: FactSubject, text: String) {
-        self.facts.push(BridgeFact { subject, text });
+        self.record(BridgeFact { subject, weight: Weight::News, text });
+    }
+
+    pub(crate) fn record(&mut self, fact: BridgeFact) {
+        self.facts.push(fact);
     }
 
     pub(crate) fn count(&mut self, name: &'static str) {

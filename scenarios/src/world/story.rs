@@ -3,7 +3,7 @@
 //! Facts of Slurm and of the bridge come as they are. Of the many changes in the API server only
 //! the turning points of an object's life are told; the rest is detail.
 
-use drawbridge_core::{BridgeFact, FactSubject, names::{BRIDGE_USER, NODE_CONDITION}};
+use drawbridge_core::{BridgeFact, FactSubject, Weight, names::{BRIDGE_USER, NODE_CONDITION}};
 use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{Fact, JobId, Reason, Slurmctld, fnv1a};
 
@@ -26,7 +26,10 @@ pub(super) fn bridge_fact(fact: &BridgeFact) -> Line {
         FactSubject::SlurmNode(node) => Subject::SlurmNode(node.to_string()),
         FactSubject::Bridge => Subject::Bridge,
     };
-    Line::story(Actor::Bridge, subject, &fact.text)
+    match fact.weight {
+        Weight::News => Line::story(Actor::Bridge, subject, &fact.text),
+        Weight::Echo => Line::detail(Actor::Bridge, subject, &fact.text),
+    }
 }
 
 pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
@@ -115,7 +118,7 @@ fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<Stri
     match (kind, change.kind) {
         ("Pod", ChangeKind::Added) => Some(format!("created pod {}", object.key())),
         ("Pod", ChangeKind::Deleted) => Some(format!("pod {} is gone", object.key())),
-        ("Pod", ChangeKind::Modified) => pod_turn(before?, object),
+        ("Pod", ChangeKind::Modified) => pod_turn(before?, object, &change.user),
         ("Node", ChangeKind::Modified) => node_turn(before?, object),
         ("Job" | "Deployment" | "PodGroup", ChangeKind::Added) => {
             Some(format!("created {kind} {}", object.key()))
@@ -129,7 +132,7 @@ fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<Stri
     }
 }
 
-fn pod_turn(before: Object<'_>, pod: Object<'_>) -> Option<String> {
+fn pod_turn(before: Object<'_>, pod: Object<'_>, user: &str) -> Option<String> {
     let key = pod.key();
     if before.phase() != pod.phase() {
         let why = pod.text(&["status", "reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -140,7 +143,8 @@ fn pod_turn(before: Object<'_>, pod: Object<'_>) -> Option<String> {
         let by = job.map(|(job, node)| format!(" (job {job} on {node})")).unwrap_or_default();
         return Some(format!("bound pod {key} to {node}{by}"));
     }
-    if !before.is_terminating() && pod.is_terminating() {
+    // An eviction by the bridge is told by the bridge, with its reason.
+    if !before.is_terminating() && pod.is_terminating() && user != BRIDGE_USER {
         return Some(format!("pod {key} is being deleted"));
     }
     let barrier = |pod: Object<'_>| pod.condition(BARRIER).and_then(|it| it.text(&["message"])).map(str::to_owned);

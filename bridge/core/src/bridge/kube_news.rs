@@ -55,9 +55,9 @@ impl Bridge {
         let (done, verdict) = self.desks.replied(&mut self.out, pod, outcome);
         if let Some(errand) = done
             && let Some(view) = self.store.pod(pod)
-            && let Some((subject, text)) = explain::done(&errand, view)
+            && let Some(fact) = explain::done(&errand, view)
         {
-            self.out.tell(subject, text);
+            self.out.record(fact);
         }
         match verdict {
             // The watch may have said that it is gone before the reply came.

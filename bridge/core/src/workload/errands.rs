@@ -4,15 +4,16 @@ use drawbridge_sim::JobId;
 
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
-    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, slurm::ObservedState,
-    view::PodView,
+    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, ranks::rank,
+    slurm::ObservedState, view::PodView,
 };
 
 impl Workload {
     /// Gives each pod its errand, where nothing else is out about it.
     pub(super) fn run_errands(&self, context: &mut Context<'_>) {
         let explanation = explain::waiting(self, context);
-        let pods: Vec<&PodView> = self.views(context).collect();
+        let mut pods: Vec<&PodView> = self.views(context).collect();
+        pods.sort_by_cached_key(|pod| rank(pod));
         for pod in pods {
             if context.desks.must_read(pod.uid()) {
                 context

@@ -192,10 +192,6 @@ impl Workload {
         let Some(group) = &self.group else {
             return pods;
         };
-        let Some(group) = store.group(group) else {
-            return Vec::new();
-        };
-        self.minimum = group.spec.min_member.max(1) as usize;
         if !self.is_quiet(context.now()) {
             let quiet_at = self.joined_at + QUIET;
             context
@@ -203,6 +199,10 @@ impl Workload {
                 .wake_at(quiet_at, Alarm::Workload(self.id.clone()));
             return Vec::new();
         }
+        let Some(group) = store.group(group) else {
+            return Vec::new();
+        };
+        self.minimum = group.spec.min_member.max(1) as usize;
         if pods.len() < self.minimum {
             Vec::new()
         } else {

@@ -79,8 +79,8 @@ fn pods_wait_for_a_group_that_does_not_exist_yet() {
     town.pass(2);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:00.000 < pod w-0 created
-    00:00:00.000     > event WaitingForGroup: waiting for PodGroup a/g, which doesn't exist
-    00:00:00.000     > condition on pods/w-0/status: PodScheduled=False: waiting for PodGroup a/g, which doesn't exist
+    00:00:01.000     > event WaitingForGroup: waiting for PodGroup a/g, which doesn't exist
+    00:00:01.000     > condition on pods/w-0/status: PodScheduled=False: waiting for PodGroup a/g, which doesn't exist
     00:00:02.000 < group g created
     00:00:03.000     > submit g: 1 x 2 CPUs, PerCpu(512), not on []
     00:00:03.000     > MergePatch pods/w-0 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
