@@ -32,10 +32,7 @@ pub fn check(config: &Config, locator: &Locator, at: &str) -> Result<(), YamlErr
     for (i, name) in config.managed_namespaces.iter().enumerate() {
         check_namespace(name, &place.below(&path::index("managedNamespaces", i)))?;
     }
-    for (key, value) in [
-        ("partition", &config.partition),
-        ("mcsLabel", &config.mcs_label),
-    ] {
+    for (key, value) in [("partition", &config.partition), ("mcsLabel", &config.mcs_label)] {
         if value.as_deref() == Some("") {
             let error = place.error(key, &format!("{key} is empty"));
             return Err(error.with_hint("give it a name, or leave the key out"));
@@ -57,19 +54,12 @@ impl<'a, P: AsRef<str>> Place<'a, P> {
     /// The path of a key below.
     fn path(&self, key: &str) -> String {
         let at = self.at.as_ref();
-        let dot = if at.is_empty() || key.is_empty() || key.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
+        let dot = if at.is_empty() || key.is_empty() || key.starts_with('[') { "" } else { "." };
         format!("{at}{dot}{key}")
     }
 
     fn below(&self, key: &str) -> Place<'a, String> {
-        Place {
-            locator: self.locator,
-            at: self.path(key),
-        }
+        Place { locator: self.locator, at: self.path(key) }
     }
 
     /// A mistake in the value at a key below; `""` for the value itself.
@@ -89,17 +79,12 @@ fn key_of(error: &ConfigError) -> String {
 }
 
 fn check_address<P: AsRef<str>>(url: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
-    let rest = url
-        .strip_prefix("http://")
-        .or_else(|| url.strip_prefix("https://"));
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
     let host = rest.map(|rest| rest.split(['/', ':']).next().unwrap_or_default());
     if host.is_some_and(|host| !host.is_empty() && !url.contains(char::is_whitespace)) {
         return Ok(());
     }
-    let error = place.error(
-        "slurmRestApi",
-        &format!("`{url}` is not an address of slurmrestd"),
-    );
+    let error = place.error("slurmRestApi", &format!("`{url}` is not an address of slurmrestd"));
     Err(error.with_hint("write it as `http://host:6820` or `https://host:6820`"))
 }
 
@@ -124,10 +109,7 @@ fn check_selector<P: AsRef<str>>(
         check_label_value(value, &place)?;
     }
     for (i, expression) in selector.match_expressions.iter().enumerate() {
-        check_expression(
-            expression,
-            &place.below(&path::index("matchExpressions", i)),
-        )?;
+        check_expression(expression, &place.below(&path::index("matchExpressions", i)))?;
     }
     Ok(())
 }
@@ -136,11 +118,7 @@ fn check_expression<P: AsRef<str>>(
     expression: &LabelExpression,
     place: &Place<'_, P>,
 ) -> Result<(), YamlError> {
-    let LabelExpression {
-        key,
-        operator,
-        values,
-    } = expression;
+    let LabelExpression { key, operator, values } = expression;
     check_label_key(key, &place.below("key"))?;
     for (i, value) in values.iter().enumerate() {
         check_label_value(value, &place.below(&path::index("values", i)))?;
@@ -151,17 +129,13 @@ fn check_expression<P: AsRef<str>>(
         ("Exists" | "DoesNotExist", false) => ("takes no values", "remove `values:`"),
         (other, _) => return Err(unknown_operator(other, place)),
     };
-    Err(place
-        .error("operator", &format!("`{operator}` {what}"))
-        .with_hint(hint))
+    Err(place.error("operator", &format!("`{operator}` {what}")).with_hint(hint))
 }
 
 fn unknown_operator<P: AsRef<str>>(operator: &str, place: &Place<'_, P>) -> YamlError {
     let allowed = ["In", "NotIn", "Exists", "DoesNotExist"];
     let meant = yaml::closest(operator, &allowed);
-    let meant = meant
-        .map(|meant| format!("did you mean `{meant}`? "))
-        .unwrap_or_default();
+    let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
     let error = place.error("operator", &format!("unknown operator `{operator}`"));
     error.with_hint(format!("{meant}allowed here: {}", allowed.join(", ")))
 }

@@ -95,20 +95,12 @@ impl<W: Write> Journal<W> {
 
     /// Notes an input. Call it before the core is told.
     pub fn input(&mut self, at: Time, input: &Input) -> io::Result<()> {
-        self.append(&Line {
-            at,
-            input: Some(input),
-            effect: None::<&Effect>,
-        })
+        self.append(&Line { at, input: Some(input), effect: None::<&Effect> })
     }
 
     /// Notes an effect. Call it before the effect is performed.
     pub fn effect(&mut self, at: Time, effect: &Effect) -> io::Result<()> {
-        self.append(&Line {
-            at,
-            input: None::<&Input>,
-            effect: Some(effect),
-        })
+        self.append(&Line { at, input: None::<&Input>, effect: Some(effect) })
     }
 
     /// Gives back what it writes to.
@@ -126,11 +118,7 @@ impl<W: Write> Journal<W> {
 
 /// Reads a journal.
 pub fn read(bytes: &[u8]) -> Result<Lines, Damaged> {
-    let mut lines = Lines {
-        entries: Vec::new(),
-        whole_bytes: 0,
-        torn: None,
-    };
+    let mut lines = Lines { entries: Vec::new(), whole_bytes: 0, torn: None };
     for (i, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let line_number = i + 1;
         let Some(whole) = line.strip_suffix(b"\n") else {
@@ -138,10 +126,7 @@ pub fn read(bytes: &[u8]) -> Result<Lines, Damaged> {
             lines.torn = Some(line_number);
             break;
         };
-        let entry = entry(whole).map_err(|why| Damaged {
-            line: line_number,
-            why,
-        })?;
+        let entry = entry(whole).map_err(|why| Damaged { line: line_number, why })?;
         lines.entries.push(entry);
         lines.whole_bytes += line.len();
     }
@@ -167,35 +152,18 @@ mod tests {
     use super::*;
 
     fn replied(outcome: Result<SlurmReply, SlurmFault>) -> Input {
-        Input::SlurmReplied {
-            call: CallId(1),
-            outcome,
-        }
+        Input::SlurmReplied { call: CallId(1), outcome }
     }
 
     fn sample() -> Vec<u8> {
         let mut journal = Journal::new(Vec::new());
         journal.input(Time::ZERO, &Input::Started).unwrap();
         let request = SlurmRequest::Nodes;
-        journal
-            .effect(
-                Time::ZERO,
-                &Effect::Slurm {
-                    call: CallId(1),
-                    request,
-                },
-            )
-            .unwrap();
-        journal
-            .input(Time::from_ms(12), &replied(Ok(SlurmReply::Nodes(vec![]))))
-            .unwrap();
+        journal.effect(Time::ZERO, &Effect::Slurm { call: CallId(1), request }).unwrap();
+        journal.input(Time::from_ms(12), &replied(Ok(SlurmReply::Nodes(vec![])))).unwrap();
         let lost = SlurmFault::Lost { why: "é".into() };
-        journal
-            .input(Time::from_ms(13), &replied(Err(lost)))
-            .unwrap();
-        journal
-            .effect(Time::from_ms(13), &Effect::WakeAt(Time::from_ms(1000)))
-            .unwrap();
+        journal.input(Time::from_ms(13), &replied(Err(lost))).unwrap();
+        journal.effect(Time::from_ms(13), &Effect::WakeAt(Time::from_ms(1000))).unwrap();
         journal.into_inner()
     }
 
@@ -214,18 +182,9 @@ mod tests {
     fn what_was_written_is_read_back() {
         let bytes = sample();
         let lines = read(&bytes).unwrap();
-        assert_eq!(
-            (lines.entries.len(), lines.whole_bytes, lines.torn),
-            (5, bytes.len(), None)
-        );
+        assert_eq!((lines.entries.len(), lines.whole_bytes, lines.torn), (5, bytes.len(), None));
         let wake = What::Effect(Effect::WakeAt(Time::from_ms(1000)));
-        assert_eq!(
-            lines.entries[4],
-            Entry {
-                at: Time::from_ms(13),
-                what: wake
-            }
-        );
+        assert_eq!(lines.entries[4], Entry { at: Time::from_ms(13), what: wake });
         let mut again = Journal::new(Vec::new());
         for Entry { at, what } in &lines.entries {
             match what {

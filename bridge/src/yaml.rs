@@ -44,21 +44,13 @@ impl YamlError {
     /// A mistake at a place that a [`Locator`] gave.
     pub fn at((line, column): (usize, usize), what: impl Into<String>) -> Self {
         let what = what.into();
-        Self {
-            line,
-            column,
-            what,
-            hint: None,
-        }
+        Self { line, column, what, hint: None }
     }
 
     /// The same mistake, with what would be right.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
+        Self { hint: Some(hint.into()), ..self }
     }
 
     /// What would be right, where that is known.
@@ -122,10 +114,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn outer(&self, error: YamlError) -> YamlError {
-        YamlError {
-            line: error.line + self.first_line - 1,
-            ..error
-        }
+        YamlError { line: error.line + self.first_line - 1, ..error }
     }
 }
 
@@ -137,10 +126,7 @@ fn split(text: &str) -> Result<Vec<Part<'_>>, YamlError> {
         if matches!(event, Event::DocumentEnd) {
             let end = span.end.byte_offset().unwrap_or(text.len());
             let part = text.get(begin..end).unwrap_or_default();
-            parts.push(Part {
-                text: part,
-                first_line,
-            });
+            parts.push(Part { text: part, first_line });
             (begin, first_line) = (end, span.end.line());
         }
     }
@@ -192,10 +178,7 @@ mod tests {
         type Error = String;
 
         fn try_from(number: u32) -> Result<Self, String> {
-            number
-                .is_multiple_of(2)
-                .then_some(Self)
-                .ok_or(format!("{number} is odd"))
+            number.is_multiple_of(2).then_some(Self).ok_or(format!("{number} is odd"))
         }
     }
 
@@ -263,10 +246,7 @@ mod tests {
         let text = "a: 1\n---\n# nothing\n---\nb:\n- |\n  ---\n  x\n---\nc: 0644\n";
         let documents = documents(text).unwrap();
         let values: Vec<String> = documents.iter().map(|d| d.value.to_string()).collect();
-        assert_eq!(
-            values,
-            [r#"{"a":1}"#, r#"{"b":["---\nx\n"]}"#, r#"{"c":420}"#]
-        );
+        assert_eq!(values, [r#"{"a":1}"#, r#"{"b":["---\nx\n"]}"#, r#"{"c":420}"#]);
         assert_eq!(documents[1].locator.locate_key("b"), Some((5, 1)));
         assert_eq!(documents[2].locator.locate("c"), Some((10, 4)));
     }

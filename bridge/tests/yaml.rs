@@ -83,19 +83,14 @@ struct Step {
 
 /// A place is in the text, or just behind its end.
 fn in_text(text: &str, (line, column): (usize, usize)) -> bool {
-    let lines = text.split('\n').count()
-        + text
-            .matches(['\r', '\u{2028}', '\u{2029}', '\u{85}'])
-            .count();
+    let lines =
+        text.split('\n').count() + text.matches(['\r', '\u{2028}', '\u{2029}', '\u{85}']).count();
     (1..=lines + 1).contains(&line) && (1..=text.chars().count() + 2).contains(&column)
 }
 
 fn try_everything(text: &str) -> Result<(), TestCaseError> {
     let check = |error: &YamlError| -> Result<(), TestCaseError> {
-        prop_assert!(
-            in_text(text, (error.line, error.column)),
-            "{error:?} in {text:?}"
-        );
+        prop_assert!(in_text(text, (error.line, error.column)), "{error:?} in {text:?}");
         prop_assert!(!error.what.is_empty());
         Ok(())
     };
@@ -124,11 +119,7 @@ fn try_everything(text: &str) -> Result<(), TestCaseError> {
 }
 
 fn mutilated() -> impl Strategy<Value = String> {
-    let change = (
-        any::<prop::sample::Index>(),
-        0..8usize,
-        prop::sample::select(&PIECES[..]),
-    );
+    let change = (any::<prop::sample::Index>(), 0..8usize, prop::sample::select(&PIECES[..]));
     prop::collection::vec(change, 1..6).prop_map(|changes| {
         let mut letters: Vec<char> = FILE.chars().collect();
         for (at, cut, piece) in changes {
@@ -161,13 +152,10 @@ fn paths(at: &str, value: &Value, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
         Value::Object(map) => {
-            map.iter()
-                .for_each(|(key, value)| paths(&path::key(at, key), value, found));
+            map.iter().for_each(|(key, value)| paths(&path::key(at, key), value, found));
         }
         Value::Array(list) => {
-            list.iter()
-                .enumerate()
-                .for_each(|(i, value)| paths(&path::index(at, i), value, found));
+            list.iter().enumerate().for_each(|(i, value)| paths(&path::index(at, i), value, found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

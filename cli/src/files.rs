@@ -41,12 +41,20 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             let before = found.len();
             search(path, &mut found)?;
             if found.len() == before {
-                return Err(Failure::path(path, "no scenario in this folder", "scenarios end in .yaml"));
+                return Err(Failure::path(
+                    path,
+                    "no scenario in this folder",
+                    "scenarios end in .yaml",
+                ));
             }
         } else if path.exists() {
             found.push(path.clone());
         } else {
-            return Err(Failure::path(path, "no such file or folder", "give a scenario file or a folder of them"));
+            return Err(Failure::path(
+                path,
+                "no such file or folder",
+                "give a scenario file or a folder of them",
+            ));
         }
     }
     Ok(found)
@@ -56,11 +64,17 @@ fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let read = || -> std::io::Result<Vec<PathBuf>> {
         fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
     };
-    let mut entries = read().map_err(|error| Failure::path(folder, error, "give a readable folder"))?;
+    let mut entries =
+        read().map_err(|error| Failure::path(folder, error, "give a readable folder"))?;
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap_or_default();
-        if path.is_dir() && name != INCLUDED && name != "src" && name != "tests" && name != "benches" {
+        if path.is_dir()
+            && name != INCLUDED
+            && name != "src"
+            && name != "tests"
+            && name != "benches"
+        {
             search(&path, found)?;
         } else if path.extension().is_some_and(|extension| extension == "yaml") {
             found.push(path);

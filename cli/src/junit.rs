@@ -13,7 +13,9 @@ pub(crate) fn write(path: &Path, runs: &[Run]) -> Result<(), Failure> {
 
 /// One suite per scenario, one case per expectation, and one for the laws.
 fn render(runs: &[Run]) -> String {
-    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"drawbridge\">\n");
+    let mut xml = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"drawbridge\">\n",
+    );
     runs.iter().for_each(|run| suite(&mut xml, run));
     xml.push_str("</testsuites>\n");
     xml
@@ -25,14 +27,20 @@ fn suite(xml: &mut String, run: &Run) {
     let cases: Vec<(&str, Option<&str>)> = report
         .expectations
         .iter()
-        .map(|it| (it.text.as_str(), (!it.passed).then(|| it.detail.as_deref().unwrap_or("failed"))))
+        .map(|it| {
+            (it.text.as_str(), (!it.passed).then(|| it.detail.as_deref().unwrap_or("failed")))
+        })
         .collect();
     let broken = report.violations.join("; ");
     let laws = ("no law is broken", (!report.violations.is_empty()).then_some(broken.as_str()));
     let cases: Vec<_> = cases.into_iter().chain([laws]).collect();
     let n_failed = cases.iter().filter(|(_, failed)| failed.is_some()).count();
     // Writing to a String can't fail.
-    let _ = writeln!(xml, "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{n_failed}\">", cases.len());
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{n_failed}\">",
+        cases.len()
+    );
     for (text, failed) in cases {
         let text = escape(text);
         let _ = match failed {

@@ -26,7 +26,8 @@ pub(crate) fn play(loaded: &[Loaded], seed: Option<Seed>, workers: Option<u16>) 
             scope.spawn(|| {
                 while let Some(one) = loaded.get(next.fetch_add(1, Ordering::Relaxed)) {
                     bar.set_message(one.scenario.name.clone());
-                    let run = drawbridge_scenarios::run(&one.scenario, seed.unwrap_or(one.scenario.seed));
+                    let run =
+                        drawbridge_scenarios::run(&one.scenario, seed.unwrap_or(one.scenario.seed));
                     bar.inc(1);
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((one.path.clone(), run));

@@ -37,7 +37,8 @@ fn render(args: &RunArgs, loaded: &[Loaded], runs: &[Run], differing: &[String])
 }
 
 fn json_line(run: &Run) -> String {
-    let document = serde_json::to_string(&run.report).expect("a report has only text, numbers and lists");
+    let document =
+        serde_json::to_string(&run.report).expect("a report has only text, numbers and lists");
     format!("{document}\n")
 }
 

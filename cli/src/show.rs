@@ -17,7 +17,12 @@ const FAINT: Style = Style::new().dimmed();
 const WIDTH: usize = 130;
 
 /// Everything that `run` prints for people.
-pub(crate) fn table(loaded: &[Loaded], runs: &[Run], seed: Option<Seed>, differing: &[String]) -> String {
+pub(crate) fn table(
+    loaded: &[Loaded],
+    runs: &[Run],
+    seed: Option<Seed>,
+    differing: &[String],
+) -> String {
     let mut table = Table::new(&["SCENARIO", "RESULT", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
     for Run { report, .. } in runs {
         table.row(vec![
@@ -57,11 +62,13 @@ fn explain(text: &mut String, one: &Loaded, report: &Report) {
     let _ = writeln!(text, "\n{BAD}{}{BAD:#}", report.scenario);
     for outcome in report.expectations.iter().filter(|outcome| !outcome.passed) {
         let _ = writeln!(text, "  expected  {}", outcome.text);
-        let _ = writeln!(text, "  but       {}", outcome.detail.as_deref().unwrap_or("it was not so"));
+        let _ =
+            writeln!(text, "  but       {}", outcome.detail.as_deref().unwrap_or("it was not so"));
     }
     for violation in &report.violations {
         let _ = writeln!(text, "  broken    {violation}");
     }
     let path = one.path.display();
-    let _ = writeln!(text, "  repeat    drawbridge run {path} --seed {} --output story", report.seed);
+    let _ =
+        writeln!(text, "  repeat    drawbridge run {path} --seed {} --output story", report.seed);
 }

@@ -23,7 +23,11 @@ pub(crate) fn check(folder: &Path, runs: &[Run]) -> Result<Vec<String>, Failure>
 }
 
 /// Writes the stories; nothing differs afterwards.
-pub(crate) fn update(folder: &Path, loaded: &[Loaded], runs: &[Run]) -> Result<Vec<String>, Failure> {
+pub(crate) fn update(
+    folder: &Path,
+    loaded: &[Loaded],
+    runs: &[Run],
+) -> Result<Vec<String>, Failure> {
     fs::create_dir_all(folder)
         .map_err(|error| Failure::path(folder, error, "give a folder that can be written"))?;
     for (one, run) in loaded.iter().zip(runs) {

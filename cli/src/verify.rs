@@ -55,7 +55,8 @@ struct Verdict {
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     // Read here first, so that a mistake in a file is told as `run` tells it.
     let loaded = files::load(&args.paths)?;
-    let paths: Vec<PathBuf> = loaded.iter().map(|one| absolute(&one.path)).collect::<Result<_, _>>()?;
+    let paths: Vec<PathBuf> =
+        loaded.iter().map(|one| absolute(&one.path)).collect::<Result<_, _>>()?;
     let folder = Folder::new()?;
     let runs: Vec<Events> = SETTINGS
         .iter()
@@ -67,7 +68,10 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     print(render(args.output, &verdicts).as_bytes())?;
     match verdicts.iter().filter(|verdict| !verdict.deterministic).count() {
         0 => Ok(()),
-        n => Err(Failure::Unmet(format!("{n} of {} scenarios are not deterministic", verdicts.len()))),
+        n => Err(Failure::Unmet(format!(
+            "{n} of {} scenarios are not deterministic",
+            verdicts.len()
+        ))),
     }
 }
 
@@ -77,8 +81,14 @@ struct Events {
     lines: BTreeMap<String, Vec<String>>,
 }
 
-fn play(args: &VerifyArgs, paths: &[PathBuf], setting: &Setting, folder: &Path) -> Result<Events, Failure> {
-    let failed = |what: String| Failure::Process(format!("a process that plays the scenarios: {what}"));
+fn play(
+    args: &VerifyArgs,
+    paths: &[PathBuf],
+    setting: &Setting,
+    folder: &Path,
+) -> Result<Events, Failure> {
+    let failed =
+        |what: String| Failure::Process(format!("a process that plays the scenarios: {what}"));
     fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
     let events = folder.join("events.jsonl");
     let program = env::current_exe().map_err(|error| failed(error.to_string()))?;
@@ -119,14 +129,15 @@ fn by_scenario(events: &str) -> Result<BTreeMap<String, Vec<String>>, String> {
 
 fn compare(name: &str, runs: &[Events]) -> Verdict {
     let none = vec![];
-    let lines: Vec<&Vec<String>> = runs.iter().map(|run| run.lines.get(name).unwrap_or(&none)).collect();
+    let lines: Vec<&Vec<String>> =
+        runs.iter().map(|run| run.lines.get(name).unwrap_or(&none)).collect();
     let hash = |run: &Events| run.hashes.get(name).cloned().unwrap_or_default();
     let first = lines.first().copied().unwrap_or(&none);
     let difference = lines.iter().find_map(|other| first_difference(first, other));
     let same_hash = runs.windows(2).all(|pair| hash(&pair[0]) == hash(&pair[1]));
     let event_hash = runs.first().map(hash).unwrap_or_default();
-    let first_difference =
-        difference.or_else(|| (!same_hash).then(|| "the hashes differ, the events don't".to_owned()));
+    let first_difference = difference
+        .or_else(|| (!same_hash).then(|| "the hashes differ, the events don't".to_owned()));
     Verdict {
         scenario: name.to_owned(),
         deterministic: first_difference.is_none() && !event_hash.is_empty(),
@@ -149,12 +160,21 @@ fn render(output: VerifyOutput, verdicts: &[Verdict]) -> String {
     match output {
         VerifyOutput::Json => verdicts
             .iter()
-            .map(|it| format!("{}\n", serde_json::to_string(it).expect("a verdict has only text and numbers")))
+            .map(|it| {
+                format!(
+                    "{}\n",
+                    serde_json::to_string(it).expect("a verdict has only text and numbers")
+                )
+            })
             .collect(),
         VerifyOutput::Table => {
             let mut table = Table::new(&["SCENARIO", "RESULT", "EVENTS", "HASH"]);
             for it in verdicts {
-                let result = if it.deterministic { Cell::styled("same", GOOD) } else { Cell::styled("DIFFERS", BAD) };
+                let result = if it.deterministic {
+                    Cell::styled("same", GOOD)
+                } else {
+                    Cell::styled("DIFFERS", BAD)
+                };
                 let events = Cell::new(it.events.to_string());
                 table.row(vec![Cell::new(&it.scenario), result, events, Cell::new(&it.event_hash)]);
             }
@@ -163,7 +183,10 @@ fn render(output: VerifyOutput, verdicts: &[Verdict]) -> String {
             });
             let differences: String = differences.collect();
             let n = SETTINGS.len();
-            format!("{}{differences}\n{n} processes with other time zones, languages, folders and workers\n", table.render(100))
+            format!(
+                "{}{differences}\n{n} processes with other time zones, languages, folders and workers\n",
+                table.render(100)
+            )
         }
     }
 }
@@ -178,8 +201,9 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Result<Self, Failure> {
         let path = env::temp_dir().join(format!("drawbridge-verify-{}", std::process::id()));
-        fs::create_dir_all(&path)
-            .map_err(|error| Failure::path(&path, error, "set TMPDIR to a folder that can be written"))?;
+        fs::create_dir_all(&path).map_err(|error| {
+            Failure::path(&path, error, "set TMPDIR to a folder that can be written")
+        })?;
         Ok(Self(path))
     }
 }

@@ -125,12 +125,19 @@ fn json_has_the_promised_fields() {
     let (code, out, _) = run_with("why", "why", &["-o", "json"]);
     assert_eq!(code, 0);
     let document: Value = serde_json::from_str(out.trim()).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let keys =
+        |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     insta::assert_snapshot!(keys(&document), @"eventHash events expectations jobs metrics nodes notes passed pods scenario seed violations virtualMs why");
     insta::assert_snapshot!(keys(&document["expectations"][0]), @"detail passed text");
     for (list, promised) in [
-        ("pods", "namespace name phase node slurmNode jobId createdMs boundMs startedMs finishedMs reason"),
-        ("jobs", "jobId name user account partition state reason nodes submitMs startMs endMs exitCode"),
+        (
+            "pods",
+            "namespace name phase node slurmNode jobId createdMs boundMs startedMs finishedMs reason",
+        ),
+        (
+            "jobs",
+            "jobId name user account partition state reason nodes submitMs startMs endMs exitCode",
+        ),
         ("nodes", "name slurmName state cpus cpusAlloc memoryMb memoryAllocMb gres gresAlloc"),
     ] {
         let row = document[list][0].as_object().unwrap();
@@ -144,7 +151,8 @@ fn json_has_the_promised_fields() {
 fn every_event_is_written_as_a_json_line_and_hashes_to_the_report() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("it.yaml"), GOOD).unwrap();
-    let output = drawbridge(&["run", "it.yaml", "-o", "json", "--events", "e.jsonl"], folder.path());
+    let output =
+        drawbridge(&["run", "it.yaml", "-o", "json", "--events", "e.jsonl"], folder.path());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let lines = fs::read_to_string(folder.path().join("e.jsonl")).unwrap();
     assert_eq!(report["events"], lines.lines().count());
@@ -186,7 +194,8 @@ fn snapshots_are_written_checked_and_found_to_differ() {
     assert_eq!(run(&["--update-snapshots", "snaps"]).0, 0);
     assert_eq!(run(&["--check-snapshots", "snaps"]).0, 0);
     let snapshot = folder.path().join("snaps/it.snap");
-    let text = fs::read_to_string(&snapshot).unwrap().replace("pod slurm-bridge/one is Running", "it ran");
+    let text =
+        fs::read_to_string(&snapshot).unwrap().replace("pod slurm-bridge/one is Running", "it ran");
     fs::write(snapshot, text).unwrap();
     let (code, out) = run(&["--check-snapshots", "snaps"]);
     assert_eq!(code, 1);

@@ -122,10 +122,7 @@ impl Cluster {
     }
 
     fn moment(&self) -> Moment {
-        Moment {
-            now: self.now,
-            epoch: self.epoch,
-        }
+        Moment { now: self.now, epoch: self.epoch }
     }
 
     /// Looks at one thing: decides, then does.
@@ -178,9 +175,7 @@ impl Cluster {
     }
 
     fn look_at_deployment(&self, key: &Key) -> Option<Plan> {
-        let it = self
-            .api
-            .get("deployments.apps", &key.namespace, &key.name)?;
+        let it = self.api.get("deployments.apps", &key.namespace, &key.name)?;
         let mine = |object: &Value| controller(object).is_some_and(|by| by["uid"] == uid(it));
         let sets: Vec<Arc<Value>> = self
             .api
@@ -211,10 +206,7 @@ impl Cluster {
     fn look_at_pod(&mut self, key: &Key) -> Option<Plan> {
         let pod = self.index.pod(key)?;
         let node = self.index.node(pod.node.as_ref()?)?;
-        let at = Moment {
-            now: self.now,
-            epoch: self.epoch,
-        };
+        let at = Moment { now: self.now, epoch: self.epoch };
         let outcome = self.kubelets.sync(at, pod, node);
         for (other, when) in outcome.look_at {
             self.work.add(when, Work::Kubelet(other));

@@ -50,13 +50,7 @@ pub struct Response {
 impl Request {
     /// A request without query or body.
     pub fn new(user: &str, method: Method, path: impl Into<String>) -> Self {
-        Self {
-            user: user.into(),
-            method,
-            path: path.into(),
-            query: vec![],
-            body: None,
-        }
+        Self { user: user.into(), method, path: path.into(), query: vec![], body: None }
     }
 
     /// The same request with a query parameter more.
@@ -75,9 +69,6 @@ impl Request {
 
     /// The first value of a query parameter.
     pub fn query(&self, key: &str) -> Option<&str> {
-        self.query
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value.as_str())
+        self.query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 }

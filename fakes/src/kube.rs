@@ -92,10 +92,9 @@ impl KubeApi {
             api.install("/api/v1/namespaces", json!({"metadata": {"name": name}}));
         }
         let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
-        for (name, value) in [
-            ("system-cluster-critical", 2_000_000_000),
-            ("system-node-critical", 2_000_001_000),
-        ] {
+        for (name, value) in
+            [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)]
+        {
             api.install(classes, json!({"metadata": {"name": name}, "value": value}));
         }
         api.audit.clear();
@@ -110,8 +109,7 @@ impl KubeApi {
 
     /// Answers a request: everything except watch, which is opened with [`KubeApi::watch`].
     pub fn handle(&mut self, now: Time, request: &Request, hooks: &mut dyn Webhooks) -> Response {
-        self.answer(now, request, hooks)
-            .unwrap_or_else(Refusal::response)
+        self.answer(now, request, hooks).unwrap_or_else(Refusal::response)
     }
 
     fn answer(
@@ -122,18 +120,9 @@ impl KubeApi {
     ) -> Result<Response, Refusal> {
         let target = Target::parse(&request.path)?;
         let user = Arc::from(request.user.as_str());
-        let entry = (
-            request.user.clone(),
-            verb(request, &target),
-            target.audited(),
-        );
+        let entry = (request.user.clone(), verb(request, &target), target.audited());
         *self.audit.entry(entry).or_default() += 1;
-        let call = Call {
-            now,
-            user,
-            target,
-            request,
-        };
+        let call = Call { now, user, target, request };
         match request.query("dryRun") {
             None => self.route(&call, hooks),
             // A copy does everything that the original would, and is forgotten.
@@ -209,10 +198,7 @@ impl KubeApi {
         namespace: &str,
     ) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
         let table = self.store.table_of(resource);
-        table
-            .map(|table| table.list(namespace))
-            .into_iter()
-            .flatten()
+        table.map(|table| table.list(namespace)).into_iter().flatten()
     }
 
     /// The object with this uid.

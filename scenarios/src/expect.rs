@@ -95,11 +95,7 @@ impl Expectation {
     /// Looks whether it is so, in this frame and after these records.
     pub fn check(&self, frame: &Frame, history: &[Record]) -> Outcome {
         let detail = self.check.judge(frame, history).err();
-        Outcome {
-            text: self.text.clone(),
-            passed: detail.is_none(),
-            detail,
-        }
+        Outcome { text: self.text.clone(), passed: detail.is_none(), detail }
     }
 }
 

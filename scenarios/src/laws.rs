@@ -27,8 +27,8 @@ use drawbridge_core::{Effect, Input, SlurmReply};
 use drawbridge_fakes::{Change, KubeApi};
 use drawbridge_sim::{Fact, Slurmctld, Time};
 
-use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
 pub(crate) use self::ownership::mark;
+use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
 use crate::scenario::Scenario;
 
 /// How often everything is counted again.

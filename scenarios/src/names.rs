@@ -39,6 +39,8 @@ impl Names {
     /// Slurm's names to Kubernetes' names.
     pub(crate) fn by_slurm(&self) -> BTreeMap<&str, &str> {
         let pairs = self.by_kube.iter();
-        pairs.flat_map(|(kube, all)| all.iter().map(|slurm| (slurm.as_str(), kube.as_str()))).collect()
+        pairs
+            .flat_map(|(kube, all)| all.iter().map(|slurm| (slurm.as_str(), kube.as_str())))
+            .collect()
     }
 }

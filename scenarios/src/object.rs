@@ -107,7 +107,11 @@ impl<'a> Object<'a> {
     /// Why a pod isn't scheduled: the message of its `PodScheduled` condition.
     pub(crate) fn waits_because(self) -> Option<&'a str> {
         let scheduled = self.condition("PodScheduled")?;
-        if scheduled.text(&["status"]) == Some("False") { scheduled.text(&["message"]) } else { None }
+        if scheduled.text(&["status"]) == Some("False") {
+            scheduled.text(&["message"])
+        } else {
+            None
+        }
     }
 
     /// The controller that made it: its uid, and its name as `Kind/name`.

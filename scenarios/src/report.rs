@@ -66,7 +66,9 @@ impl Run {
     pub fn story_text(&self) -> String {
         let Report { scenario, why, events, virtual_ms, event_hash, .. } = &self.report;
         let lines: String = self.story().map(|record| format!("{record}\n")).collect();
-        format!("{scenario}: {why}\n\n{lines}\n{events} events in {virtual_ms}, hash {event_hash}\n")
+        format!(
+            "{scenario}: {why}\n\n{lines}\n{events} events in {virtual_ms}, hash {event_hash}\n"
+        )
     }
 }
 

@@ -105,13 +105,16 @@ impl Rows {
         let mut rows: Vec<NodeRow> = slurm
             .nodes()
             .map(|node| {
-                let kube = by_slurm.get(node.name().as_str()).and_then(|name| api.get("nodes", "", name));
+                let kube =
+                    by_slurm.get(node.name().as_str()).and_then(|name| api.get("nodes", "", name));
                 slurm_node_row(node, kube.map(|node| Object(node)), slurm)
             })
             .collect();
         let known: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
         let others = api.list("nodes").map(|node| Object(node));
-        rows.extend(others.filter(|node| !known.iter().any(|name| name == node.name())).map(kube_node_row));
+        rows.extend(
+            others.filter(|node| !known.iter().any(|name| name == node.name())).map(kube_node_row),
+        );
         self.put_pods(&mut rows);
         rows
     }
@@ -188,9 +191,11 @@ fn job_row(job: &Job) -> JobRow {
 fn slurm_node_row(node: &Node, kube: Option<Object<'_>>, slurm: &Slurmctld) -> NodeRow {
     let slurm_name = node.name().as_str().to_owned();
     let mut cpu_holders = vec![None; node.spec.cpus as usize];
-    let mut gpu_holders = vec![None; node.spec.gres.iter().filter(|it| it.name == "gpu").map(|it| it.count).sum()];
+    let mut gpu_holders =
+        vec![None; node.spec.gres.iter().filter(|it| it.name == "gpu").map(|it| it.count).sum()];
     let shares = node.jobs.iter().filter_map(|id| slurm.job(*id)).filter_map(|job| {
-        let share = job.allocation.as_ref()?.nodes.iter().find(|share| share.node == *node.name())?;
+        let share =
+            job.allocation.as_ref()?.nodes.iter().find(|share| share.node == *node.name())?;
         Some((job.id, share.clone()))
     });
     for (job, share) in shares {

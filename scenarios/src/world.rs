@@ -27,9 +27,7 @@ use self::{
     process::{Mail, Process},
     script::Script,
 };
-use crate::{
-    frame::Frame, laws::Laws, log::Log, record::Record, rows::Rows, scenario::Scenario,
-};
+use crate::{frame::Frame, laws::Laws, log::Log, record::Record, rows::Rows, scenario::Scenario};
 
 /// How long nothing worth telling must happen before the world counts as quiet. Longer than the
 /// bridge's slowest poll and its longest bounded wait.

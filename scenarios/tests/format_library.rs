@@ -130,10 +130,7 @@ fn the_api_server_takes_every_manifest() {
         let nodes: Vec<_> = api.list("nodes").collect();
         assert!(!nodes.is_empty(), "{name}");
         for node in nodes {
-            assert!(
-                node["status"]["allocatable"]["cpu"].is_string(),
-                "{name}: {node}"
-            );
+            assert!(node["status"]["allocatable"]["cpu"].is_string(), "{name}: {node}");
         }
     }
 }

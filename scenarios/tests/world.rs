@@ -49,5 +49,7 @@ fn a_time_finds_the_events_up_to_it() {
     let at = drawbridge_sim::Time::from_ms(11_000);
     let event = recording.event_at(at);
     let (before, after) = recording.records().split_at(usize::try_from(event).unwrap());
-    assert!(before.iter().all(|record| record.at <= at) && after.iter().all(|record| at < record.at));
+    assert!(
+        before.iter().all(|record| record.at <= at) && after.iter().all(|record| at < record.at)
+    );
 }

@@ -40,14 +40,7 @@ impl Slurmctld {
             (record.priority, record.expected_start) = (0, None);
         }
         self.changed(job, "held");
-        self.set_reason(
-            job,
-            if own {
-                Reason::JobHeldUser
-            } else {
-                Reason::JobHeldAdmin
-            },
-        );
+        self.set_reason(job, if own { Reason::JobHeldUser } else { Reason::JobHeldAdmin });
         self.ask_for_cycle(now);
         Ok(())
     }
@@ -112,13 +105,7 @@ impl Slurmctld {
         update: &JobUpdate,
         by: &UserName,
     ) -> Result<(), SlurmError> {
-        let JobUpdate {
-            priority,
-            partitions,
-            nodes,
-            begin,
-            ..
-        } = update;
+        let JobUpdate { priority, partitions, nodes, begin, .. } = update;
         if priority.is_none() && partitions.is_none() && nodes.is_none() && begin.is_none() {
             return Ok(());
         }
@@ -128,10 +115,7 @@ impl Slurmctld {
         if priority.is_some() && !Self::is_operator(by) {
             return Err(SlurmError::AccessDenied);
         }
-        let places = partitions
-            .as_ref()
-            .map(|names| self.partition_places(names))
-            .transpose()?;
+        let places = partitions.as_ref().map(|names| self.partition_places(names)).transpose()?;
         self.dequeue(job);
         let first = places.as_ref().and_then(|places| places.first().copied());
         let name = first.map(|place| self.partition_spec(place).name.clone());
@@ -218,20 +202,11 @@ impl Slurmctld {
         update: NodeUpdate,
         by: &UserName,
     ) -> Result<(), SlurmError> {
-        let place = *self
-            .node_places
-            .get(node)
-            .ok_or(SlurmError::InvalidNodeName)?;
+        let place = *self.node_places.get(node).ok_or(SlurmError::InvalidNodeName)?;
         if !Self::is_operator(by) {
             return Err(SlurmError::UserIdMissing);
         }
-        let reason = |text| {
-            Some(NodeReason {
-                text,
-                by: by.to_string(),
-                at: now,
-            })
-        };
+        let reason = |text| Some(NodeReason { text, by: by.to_string(), at: now });
         match update {
             NodeUpdate::Drain { reason: text } => self.with_node(place, |node| {
                 (node.drain, node.reason) = (true, reason(text));
@@ -269,8 +244,7 @@ impl Slurmctld {
         }
         if self.params().return_to_service == 2 {
             let node = place;
-            self.events
-                .push(now + REGISTERS_AFTER, Event::NodeRegisters { node });
+            self.events.push(now + REGISTERS_AFTER, Event::NodeRegisters { node });
         }
     }
 

@@ -35,10 +35,7 @@ impl Slurmctld {
     /// Something changed that could let a job start or move a plan.
     pub(crate) fn tell_backfill(&mut self, now: Time) {
         // What changed while nobody waited was looked at by a cycle that had nothing to do.
-        if let Some(done) = self
-            .clock
-            .changed
-            .map(|changed| self.backfill_tick(changed))
+        if let Some(done) = self.clock.changed.map(|changed| self.backfill_tick(changed))
             && done < now
         {
             self.clock.backfilled = self.clock.backfilled.max(done);
@@ -50,10 +47,7 @@ impl Slurmctld {
     /// When the next backfill cycle that could matter is.
     pub(crate) fn backfill_due(&self) -> Option<Time> {
         let on = self.params().scheduler == SchedulerType::Backfill;
-        let changed = self
-            .clock
-            .changed
-            .filter(|_| on && !self.queue.is_empty())?;
+        let changed = self.clock.changed.filter(|_| on && !self.queue.is_empty())?;
         Some(self.backfill_tick(changed))
     }
 
@@ -76,23 +70,15 @@ impl Slurmctld {
     }
 
     fn expect_start(&mut self, job: JobId, start: Option<Time>) {
-        let Some(record) = self
-            .job_mut(job)
-            .filter(|job| job.state == JobState::Pending)
-        else {
+        let Some(record) = self.job_mut(job).filter(|job| job.state == JobState::Pending) else {
             return;
         };
         if record.expected_start != start {
             record.expected_start = start;
-            self.facts
-                .extend(start.map(|start| Fact::JobPlanned { job, start }));
+            self.facts.extend(start.map(|start| Fact::JobPlanned { job, start }));
         }
         let planned = start.is_some();
-        if planned
-            && self
-                .job(job)
-                .is_some_and(|job| job.reason == Reason::NodesUnavailable)
-        {
+        if planned && self.job(job).is_some_and(|job| job.reason == Reason::NodesUnavailable) {
             self.set_reason(job, Reason::Priority);
         }
     }
@@ -161,12 +147,7 @@ impl<'a> Cycle<'a> {
             now,
             view: View::of(&ctld.nodes),
             later: (0, View::of(&ctld.nodes)),
-            plan: Plan::new(
-                now,
-                ctld.up.clone(),
-                ctld.epoch,
-                ctld.params().backfill.resolution,
-            ),
+            plan: Plan::new(now, ctld.up.clone(), ctld.epoch, ctld.params().backfill.resolution),
             ending,
             started: BTreeSet::new(),
             earliest: BTreeMap::new(),
@@ -176,10 +157,7 @@ impl<'a> Cycle<'a> {
 
     fn look_at(&mut self, key: QueueKey) {
         let ctld = self.ctld;
-        let Some(job) = ctld
-            .job(key.job)
-            .filter(|_| !self.started.contains(&key.job))
-        else {
+        let Some(job) = ctld.job(key.job).filter(|_| !self.started.contains(&key.job)) else {
             return;
         };
         if ctld.partition_refusal(job, key.partition).is_some() {
@@ -190,18 +168,12 @@ impl<'a> Cycle<'a> {
         let same = (key.partition, limit, job.ask.clone());
         let from = self.earliest.get(&same).copied().unwrap_or(Some(self.now));
         let place = from.and_then(|from| self.find(job, key.partition, limit, from));
-        self.earliest
-            .insert(same, place.as_ref().map(|place| place.start));
+        self.earliest.insert(same, place.as_ref().map(|place| place.start));
         let Some(place) = place else {
             return self.outcome.planned.push((job.id, None));
         };
         let window_end = self.now + ctld.params().backfill.window;
-        let nodes: IndexSet = place
-            .allocation
-            .nodes
-            .iter()
-            .map(|share| share.index)
-            .collect();
+        let nodes: IndexSet = place.allocation.nodes.iter().map(|share| share.index).collect();
         if place.start <= self.now {
             self.start(job, key.partition, limit, &place.allocation);
             self.plan.reserve(&nodes, self.now, self.now + limit);

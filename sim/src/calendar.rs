@@ -25,9 +25,7 @@ impl Epoch {
     /// Reads `2026-01-01T00:00:00Z`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let at: Timestamp = text.parse().map_err(|err: jiff::Error| err.to_string())?;
-        u64::try_from(at.as_second())
-            .map(Self)
-            .map_err(|_| format!("`{text}` is before 1970"))
+        u64::try_from(at.as_second()).map(Self).map_err(|_| format!("`{text}` is before 1970"))
     }
 
     /// `now` in whole seconds since 1970.
@@ -38,19 +36,13 @@ impl Epoch {
     /// `now` as Kubernetes writes it, to the second.
     pub fn rfc3339(self, now: Time) -> String {
         let secs = i64::try_from(self.unix(now)).unwrap_or(i64::MAX);
-        Timestamp::from_second(secs)
-            .unwrap_or(Timestamp::MAX)
-            .to_string()
+        Timestamp::from_second(secs).unwrap_or(Timestamp::MAX).to_string()
     }
 
     /// `now` as Kubernetes writes a `MicroTime`.
     pub fn rfc3339_micro(self, now: Time) -> String {
         let second = self.rfc3339(now);
-        format!(
-            "{}.{:03}000Z",
-            second.trim_end_matches('Z'),
-            now.as_ms() % 1000
-        )
+        format!("{}.{:03}000Z", second.trim_end_matches('Z'), now.as_ms() % 1000)
     }
 
     /// The point in the run that lies so many seconds after 1970; zero if that was before it began.
@@ -66,10 +58,7 @@ mod tests {
     #[test]
     fn the_default_epoch_is_new_year_2026() {
         assert_eq!(Epoch::parse("2026-01-01T00:00:00Z"), Ok(Epoch::DEFAULT));
-        assert_eq!(
-            Epoch::DEFAULT.rfc3339(Time::from_ms(61_999)),
-            "2026-01-01T00:01:01Z"
-        );
+        assert_eq!(Epoch::DEFAULT.rfc3339(Time::from_ms(61_999)), "2026-01-01T00:01:01Z");
         assert_eq!(
             Epoch::DEFAULT.rfc3339_micro(Time::from_ms(61_999)),
             "2026-01-01T00:01:01.999000Z"

@@ -27,9 +27,7 @@ impl HashChain {
 
 impl fmt::Display for HashChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0[..8]
-            .iter()
-            .try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

@@ -124,9 +124,7 @@ impl SlurmConfig {
 
     /// One partition.
     pub fn partition(&self, name: &PartitionName) -> Option<&Arc<PartitionSpec>> {
-        self.partitions
-            .iter()
-            .find(|partition| partition.name == *name)
+        self.partitions.iter().find(|partition| partition.name == *name)
     }
 
     /// The parameters that are honoured.
@@ -159,11 +157,7 @@ impl Reader {
             partitions: vec![],
             params: Params::as_shipped(),
             notes: vec![],
-            end: line::Place {
-                file,
-                line: 1,
-                column: 1,
-            },
+            end: line::Place { file, line: 1, column: 1 },
         }
     }
 
@@ -209,15 +203,9 @@ impl Reader {
             self.partition_defaults = fields;
             return Ok(());
         }
-        if self
-            .partitions
-            .iter()
-            .any(|other| other.name == fields.name)
-        {
+        if self.partitions.iter().any(|other| other.name == fields.name) {
             let what = format!("partition `{}` is defined twice", fields.name);
-            return Err(line.words[0]
-                .value_place
-                .error(what, "name each partition once"));
+            return Err(line.words[0].value_place.error(what, "name each partition once"));
         }
         self.partitions.push(fields);
         Ok(())
@@ -235,10 +223,7 @@ impl Reader {
         let drained =
             state.is_some_and(|word| word.value.to_ascii_lowercase().starts_with("drain"));
         for name in names {
-            let node = self
-                .nodes
-                .iter_mut()
-                .find(|node| node.name.as_str() == name);
+            let node = self.nodes.iter_mut().find(|node| node.name.as_str() == name);
             let node = node.ok_or_else(|| {
                 line.words[0].value_place.error(
                     format!("DownNodes names `{name}`, which no NodeName line defines"),
@@ -270,10 +255,7 @@ impl Reader {
             partitions: partitions.into(),
             params: Arc::new(self.params),
         };
-        Ok(Parsed {
-            config,
-            notes: self.notes,
-        })
+        Ok(Parsed { config, notes: self.notes })
     }
 }
 
@@ -288,11 +270,7 @@ impl fmt::Display for ConfFile {
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}:{}: {}",
-            self.file, self.line, self.column, self.text
-        )
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.text)
     }
 }
 

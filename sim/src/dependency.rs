@@ -40,10 +40,7 @@ pub(crate) enum Met {
 impl Dependency {
     /// Reads `afterok:12:13,afterany:14` (all) or `afterok:12?afterany:14` (any), `singleton`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut found = Self {
-            any: text.contains('?'),
-            ..Self::default()
-        };
+        let mut found = Self { any: text.contains('?'), ..Self::default() };
         if found.any && text.contains(',') {
             return None;
         }
@@ -139,14 +136,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused() {
-        for text in [
-            "",
-            "afterok",
-            "afterok:x",
-            "before:1",
-            "afterok:1?after:2,after:3",
-            "singleton:1",
-        ] {
+        for text in
+            ["", "afterok", "afterok:x", "before:1", "afterok:1?after:2,after:3", "singleton:1"]
+        {
             assert_eq!(Dependency::parse(text), None, "{text}");
         }
     }

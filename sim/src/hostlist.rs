@@ -123,11 +123,7 @@ fn pad(number: u64, width: usize) -> String {
 fn split_digits(name: &str) -> (&str, &str) {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = &name[prefix.len()..];
-    if 18 < digits.len() || prefix.is_empty() {
-        (name, "")
-    } else {
-        (prefix, digits)
-    }
+    if 18 < digits.len() || prefix.is_empty() { (name, "") } else { (prefix, digits) }
 }
 
 fn split_outside_brackets(text: &str) -> Result<Vec<&str>, HostlistError> {
@@ -160,26 +156,19 @@ fn expand_word(word: &str) -> Result<Vec<String>, HostlistError> {
             Err(HostlistError::BadName(word.into()))
         };
     };
-    let (inner, rest) = rest
-        .split_once(']')
-        .ok_or_else(|| HostlistError::Unbalanced(word.into()))?;
+    let (inner, rest) =
+        rest.split_once(']').ok_or_else(|| HostlistError::Unbalanced(word.into()))?;
     if !prefix.chars().all(is_name_char) {
         return Err(HostlistError::BadName(word.into()));
     }
     let middles = expand_ranges(inner)?;
-    let tails = if rest.is_empty() {
-        vec![String::new()]
-    } else {
-        expand_word(rest)?
-    };
+    let tails = if rest.is_empty() { vec![String::new()] } else { expand_word(rest)? };
     if NAMES_MAX < middles.len().saturating_mul(tails.len()) {
         return Err(HostlistError::TooMany(word.into()));
     }
-    let names = middles.iter().flat_map(|middle| {
-        tails
-            .iter()
-            .map(move |tail| format!("{prefix}{middle}{tail}"))
-    });
+    let names = middles
+        .iter()
+        .flat_map(|middle| tails.iter().map(move |tail| format!("{prefix}{middle}{tail}")));
     Ok(names.collect())
 }
 
@@ -202,10 +191,7 @@ fn expand_ranges(inner: &str) -> Result<Vec<String>, HostlistError> {
 fn number(text: &str, range: &str) -> Result<u64, HostlistError> {
     let text = text.trim();
     let sound = !text.is_empty() && text.len() <= 18 && text.bytes().all(|b| b.is_ascii_digit());
-    sound
-        .then(|| text.parse().ok())
-        .flatten()
-        .ok_or_else(|| HostlistError::BadRange(range.into()))
+    sound.then(|| text.parse().ok()).flatten().ok_or_else(|| HostlistError::BadRange(range.into()))
 }
 
 fn is_name(word: &str) -> bool {

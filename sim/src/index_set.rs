@@ -46,17 +46,12 @@ impl IndexSet {
 
     /// Whether the number is in it.
     pub fn contains(&self, index: usize) -> bool {
-        self.words
-            .get(index / 64)
-            .is_some_and(|word| word >> (index % 64) & 1 == 1)
+        self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether there are none.
@@ -111,11 +106,7 @@ impl IndexSet {
     /// Whether every number of `other` is in it.
     pub fn holds(&self, other: &Self) -> bool {
         let own = self.words.iter().copied().chain(std::iter::repeat(0));
-        other
-            .words
-            .iter()
-            .zip(own)
-            .all(|(theirs, own)| theirs & !own == 0)
+        other.words.iter().zip(own).all(|(theirs, own)| theirs & !own == 0)
     }
 
     /// How many numbers lie in `from..to`.
@@ -127,16 +118,8 @@ impl IndexSet {
         let words = self.words.iter().enumerate().take(last + 1).skip(from / 64);
         words
             .map(|(at, word)| {
-                let low = if at == from / 64 {
-                    !0 << (from % 64)
-                } else {
-                    !0
-                };
-                let high = if at == last {
-                    !0 >> (63 - (to - 1) % 64)
-                } else {
-                    !0
-                };
+                let low = if at == from / 64 { !0 << (from % 64) } else { !0 };
+                let high = if at == last { !0 >> (63 - (to - 1) % 64) } else { !0 };
                 (word & low & high).count_ones() as usize
             })
             .sum()
@@ -195,17 +178,10 @@ mod tests {
 
     #[test]
     fn sets_print_as_slurm_prints_cpu_ids() {
-        let rows: [(&[usize], &str); 4] = [
-            (&[], ""),
-            (&[3], "3"),
-            (&[0, 1, 8, 9], "0-1,8-9"),
-            (&[63, 64, 70], "63-64,70"),
-        ];
+        let rows: [(&[usize], &str); 4] =
+            [(&[], ""), (&[3], "3"), (&[0, 1, 8, 9], "0-1,8-9"), (&[63, 64, 70], "63-64,70")];
         for (numbers, text) in rows {
-            assert_eq!(
-                numbers.iter().copied().collect::<IndexSet>().to_string(),
-                text
-            );
+            assert_eq!(numbers.iter().copied().collect::<IndexSet>().to_string(), text);
         }
     }
 

@@ -24,17 +24,10 @@ impl Slurmctld {
     fn invariant_nothing_is_held_twice(&self) -> Result<(), String> {
         let mut held: BTreeMap<usize, Usage> = BTreeMap::new();
         for job in self.jobs().filter(|job| job.holds_nodes()) {
-            for share in job
-                .allocation
-                .iter()
-                .flat_map(|allocation| &allocation.nodes)
-            {
+            for share in job.allocation.iter().flat_map(|allocation| &allocation.nodes) {
                 let usage = held.entry(share.index).or_default();
                 let devices = share.gres.iter().any(|(name, devices)| {
-                    usage
-                        .gres
-                        .get(name)
-                        .is_some_and(|used| used.overlaps(devices))
+                    usage.gres.get(name).is_some_and(|used| used.overlaps(devices))
                 });
                 if usage.cores.overlaps(&share.cores) || devices {
                     return Err(format!(
@@ -49,9 +42,7 @@ impl Slurmctld {
             let expected = held.remove(&place).unwrap_or_default();
             if node.usage != expected {
                 let (kept, name) = (&node.usage, node.name());
-                return Err(format!(
-                    "{name} counts {kept:?}, its jobs hold {expected:?}"
-                ));
+                return Err(format!("{name} counts {kept:?}, its jobs hold {expected:?}"));
             }
         }
         Ok(())
@@ -64,8 +55,7 @@ impl Slurmctld {
                 || spec.memory_mib < usage.memory_mib
                 || usage.cores.iter().any(|core| spec.cores() as usize <= core)
                 || usage.gres.iter().any(|(name, used)| {
-                    used.iter()
-                        .any(|device| spec.gres_count(name, None) <= device)
+                    used.iter().any(|device| spec.gres_count(name, None) <= device)
                 });
             if beyond {
                 return Err(format!("{} gives more than it has: {usage:?}", spec.name));
@@ -85,10 +75,7 @@ impl Slurmctld {
                 return Err(format!("job {} is queued but doesn't wait", key.job));
             }
         }
-        let running = self
-            .jobs()
-            .filter(|job| job.state == JobState::Running)
-            .map(|job| job.id);
+        let running = self.jobs().filter(|job| job.state == JobState::Running).map(|job| job.id);
         if !running.eq(self.running.iter().copied()) {
             return Err("the set of running jobs is wrong".into());
         }

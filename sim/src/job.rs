@@ -98,11 +98,7 @@ pub struct ExitCode {
 impl Job {
     /// The state as squeue's STATE column shows it: COMPLETING covers the base state.
     pub const fn squeue_state(&self) -> &'static str {
-        if self.completing {
-            "COMPLETING"
-        } else {
-            self.state.as_str()
-        }
+        if self.completing { "COMPLETING" } else { self.state.as_str() }
     }
 
     /// The state as the REST API lists it: base state, then flags.

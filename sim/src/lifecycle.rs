@@ -67,8 +67,7 @@ impl Slurmctld {
             None => ExitCode::signal(signal.number()),
         };
         let run = record.run;
-        self.events
-            .push(now + STOP, Event::ScriptEnds { job, run, exit });
+        self.events.push(now + STOP, Event::ScriptEnds { job, run, exit });
     }
 
     pub(crate) fn happen(&mut self, now: Time, event: Event) {
@@ -96,8 +95,7 @@ impl Slurmctld {
     }
 
     fn runs(&self, job: JobId, run: u32) -> bool {
-        self.job(job)
-            .is_some_and(|job| job.state == JobState::Running && job.run == run)
+        self.job(job).is_some_and(|job| job.state == JobState::Running && job.run == run)
     }
 
     pub(crate) fn start_job(
@@ -120,11 +118,7 @@ impl Slurmctld {
         record.expected_start = None;
         record.begin_time = None;
         record.allocation = Some(allocation.clone());
-        self.facts.push(Fact::JobStarted {
-            job,
-            allocation: allocation.clone(),
-            backfilled,
-        });
+        self.facts.push(Fact::JobStarted { job, allocation: allocation.clone(), backfilled });
         for share in &allocation.nodes {
             self.with_node(share.index, |node| {
                 node.usage.take(share);
@@ -143,24 +137,19 @@ impl Slurmctld {
     pub(crate) fn schedule_end(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
         let (run, behaviour) = (record.run, record.behaviour.clone());
-        let script = behaviour
-            .run_time
-            .map(|span| record.start_time.unwrap_or(now) + LAUNCH + span);
+        let script =
+            behaviour.run_time.map(|span| record.start_time.unwrap_or(now) + LAUNCH + span);
         let over = self.params().over_time_limit;
-        let limit = record
-            .limit_end()
-            .zip(over)
-            .map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
+        let limit =
+            record.limit_end().zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
         if let Some(at) = limit.filter(|limit| script.is_none_or(|script| *limit < script)) {
-            self.events
-                .push(at.max(now), Event::LimitPasses { job, run });
+            self.events.push(at.max(now), Event::LimitPasses { job, run });
         } else if let Some(at) = script {
             let exit = match behaviour.exit_code {
                 code @ 129..=159 => ExitCode::signal(code - 128),
                 code => ExitCode::code(code),
             };
-            self.events
-                .push(at.max(now), Event::ScriptEnds { job, run, exit });
+            self.events.push(at.max(now), Event::ScriptEnds { job, run, exit });
         }
     }
 
@@ -175,11 +164,7 @@ impl Slurmctld {
 
     fn check_limit(&mut self, now: Time, job: JobId) {
         let over = self.params().over_time_limit;
-        let end = self
-            .job(job)
-            .and_then(Job::limit_end)
-            .zip(over)
-            .map(|(end, over)| end + over);
+        let end = self.job(job).and_then(Job::limit_end).zip(over).map(|(end, over)| end + over);
         match end {
             Some(end) if end <= now => self.stop(now, job, JobState::Timeout, Reason::TimeLimit),
             // The limit was raised meanwhile.
@@ -222,12 +207,7 @@ impl Slurmctld {
         record.completing = completing != Span::ZERO;
         let (run, slow, allocation) = (record.run, record.completing, record.allocation.clone());
         self.running.remove(&job);
-        self.facts.push(Fact::JobEnded {
-            job,
-            state,
-            exit,
-            completing: slow,
-        });
+        self.facts.push(Fact::JobEnded { job, state, exit, completing: slow });
         self.stats.ended += 1;
         if !slow {
             return self.release_nodes(now, job);
@@ -235,8 +215,7 @@ impl Slurmctld {
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
             self.with_node(share.index, |node| node.completing += 1);
         }
-        self.events
-            .push(now + completing, Event::NodesFree { job, run });
+        self.events.push(now + completing, Event::NodesFree { job, run });
     }
 
     /// Ends a job that never ran.
@@ -298,10 +277,7 @@ impl Slurmctld {
 
     fn leave_namesakes(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
-        let name = (
-            record.submission.user.clone(),
-            record.submission.name.clone(),
-        );
+        let name = (record.submission.user.clone(), record.submission.name.clone());
         let Some(left) = self.namesakes.get_mut(&name) else {
             return;
         };
@@ -327,13 +303,7 @@ impl Slurmctld {
     pub(crate) fn tell_dependents(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
         let (state, exit) = (record.state, record.exit);
-        let waiting: Vec<_> = self
-            .dependents
-            .get(&job)
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
+        let waiting: Vec<_> = self.dependents.get(&job).into_iter().flatten().copied().collect();
         for other in waiting {
             if let Some(record) = self.job_mut(other) {
                 record.dependency.observe(job, state, exit);

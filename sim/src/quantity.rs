@@ -39,9 +39,7 @@ impl Quantity {
 
     /// So many whole units.
     pub const fn units(units: u64) -> Self {
-        Self {
-            nano: units as i128 * UNIT,
-        }
+        Self { nano: units as i128 * UNIT }
     }
 
     /// Reads `500m`, `0.5`, `8Gi`, `12e6`.
@@ -55,9 +53,7 @@ impl Quantity {
                 Err(_) => Err(malformed()),
             };
         }
-        let end = body
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(body.len());
+        let end = body.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(body.len());
         let (number, suffix) = body.split_at(end);
         let (digits, places) = mantissa(number).ok_or_else(malformed)?;
         let scale = Scale::parse(suffix).ok_or_else(malformed)?;
@@ -96,9 +92,7 @@ impl Quantity {
 impl ops::Add for Quantity {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self {
-            nano: self.nano.saturating_add(other.nano),
-        }
+        Self { nano: self.nano.saturating_add(other.nano) }
     }
 }
 
@@ -114,9 +108,7 @@ impl fmt::Display for Quantity {
         let (value, suffix) = [(UNIT, ""), (1_000_000, "m"), (1000, "u")]
             .into_iter()
             .find(|(unit, _)| self.nano % unit == 0)
-            .map_or((self.nano, "n"), |(unit, suffix)| {
-                (self.nano / unit, suffix)
-            });
+            .map_or((self.nano, "n"), |(unit, suffix)| (self.nano / unit, suffix));
         write!(f, "{value}{suffix}")
     }
 }
@@ -251,27 +243,13 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused() {
-        for text in [
-            "", "m", "1.2.3", "8 Gi", "8gi", "1K", "1e", "e3", "--1", "0x10", "1Mi5",
-        ] {
+        for text in ["", "m", "1.2.3", "8 Gi", "8gi", "1K", "1e", "e3", "--1", "0x10", "1Mi5"] {
             let refused = Quantity::parse(text);
-            assert!(
-                matches!(refused, Err(QuantityError::Malformed(_))),
-                "{text}"
-            );
+            assert!(matches!(refused, Err(QuantityError::Malformed(_))), "{text}");
         }
-        assert!(matches!(
-            Quantity::parse("-1"),
-            Err(QuantityError::Negative(_))
-        ));
-        assert!(matches!(
-            Quantity::parse("100E"),
-            Err(QuantityError::TooLarge(_))
-        ));
-        assert!(matches!(
-            Quantity::parse("1e99"),
-            Err(QuantityError::TooLarge(_))
-        ));
+        assert!(matches!(Quantity::parse("-1"), Err(QuantityError::Negative(_))));
+        assert!(matches!(Quantity::parse("100E"), Err(QuantityError::TooLarge(_))));
+        assert!(matches!(Quantity::parse("1e99"), Err(QuantityError::TooLarge(_))));
     }
 
     proptest! {

@@ -27,21 +27,14 @@ struct Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self {
-            heap: BinaryHeap::new(),
-            pushed: 0,
-        }
+        Self { heap: BinaryHeap::new(), pushed: 0 }
     }
 }
 
 impl<E> EventQueue<E> {
     /// Schedules `event`.
     pub fn push(&mut self, at: Time, event: E) {
-        self.heap.push(Entry {
-            at,
-            seq: self.pushed,
-            event,
-        });
+        self.heap.push(Entry { at, seq: self.pushed, event });
         self.pushed += 1;
     }
 
@@ -52,11 +45,7 @@ impl<E> EventQueue<E> {
 
     /// Takes the next event if it is due at `now`.
     pub fn pop_due(&mut self, now: Time) -> Option<(Time, E)> {
-        if self.next_at()? <= now {
-            self.pop()
-        } else {
-            None
-        }
+        if self.next_at()? <= now { self.pop() } else { None }
     }
 
     /// When the next event is due.
@@ -114,9 +103,7 @@ mod tests {
         for (at, name) in [(2, "c"), (1, "a"), (2, "d"), (1, "b")] {
             queue.push(Time::from_ms(at), name);
         }
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop())
-            .map(|(_, name)| name)
-            .collect();
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, name)| name).collect();
         assert_eq!(order, ["a", "b", "c", "d"]);
     }
 
@@ -125,9 +112,6 @@ mod tests {
         let mut queue = EventQueue::default();
         queue.push(Time::from_ms(5), ());
         assert_eq!(queue.pop_due(Time::from_ms(4)), None);
-        assert_eq!(
-            queue.pop_due(Time::from_ms(5)),
-            Some((Time::from_ms(5), ()))
-        );
+        assert_eq!(queue.pop_due(Time::from_ms(5)), Some((Time::from_ms(5), ())));
     }
 }

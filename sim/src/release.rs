@@ -19,9 +19,7 @@ pub enum Release {
 impl Release {
     /// Reads `24.11`.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::V24_11, Self::V26_05]
-            .into_iter()
-            .find(|release| release.as_str() == text)
+        [Self::V24_11, Self::V26_05].into_iter().find(|release| release.as_str() == text)
     }
 
     /// `24.11`.

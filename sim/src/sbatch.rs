@@ -27,11 +27,7 @@ pub struct SbatchError {
 
 impl SbatchError {
     fn new(column: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            column,
-            what: what.into(),
-            hint: hint.into(),
-        }
+        Self { column, what: what.into(), hint: hint.into() }
     }
 }
 
@@ -53,10 +49,7 @@ pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
         };
         let value = match (found.value, found.flag.takes_value()) {
             (Some(value), _) => value,
-            (None, false) => Word {
-                text: String::new(),
-                column: word.column,
-            },
+            (None, false) => Word { text: String::new(), column: word.column },
             (None, true) => words.next().ok_or_else(|| {
                 let what = format!("`{}` needs a value", word.text);
                 SbatchError::new(word.column, what, "write it behind the flag")
@@ -106,13 +99,7 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
             let what = format!("--exclusive={} is not modelled", value.text);
             return Err(SbatchError::new(value.column, what, "write --exclusive"));
         }
-        Flag::Nice => {
-            job.nice = if value.text.is_empty() {
-                100
-            } else {
-                signed(value)?
-            }
-        }
+        Flag::Nice => job.nice = if value.text.is_empty() { 100 } else { signed(value)? },
         Flag::Priority => job.priority = Some(count(value)?),
         Flag::Requeue => job.requeue = Some(true),
         Flag::NoRequeue => job.requeue = Some(false),
@@ -129,11 +116,7 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
 }
 
 fn bad(value: &Word, hint: impl Into<String>) -> SbatchError {
-    SbatchError::new(
-        value.column,
-        format!("`{}` is not understood", value.text),
-        hint,
-    )
+    SbatchError::new(value.column, format!("`{}` is not understood", value.text), hint)
 }
 
 fn count(value: &Word) -> Result<u32, SbatchError> {
@@ -142,10 +125,7 @@ fn count(value: &Word) -> Result<u32, SbatchError> {
 }
 
 fn signed(value: &Word) -> Result<i32, SbatchError> {
-    value
-        .text
-        .parse()
-        .map_err(|_| bad(value, "write a whole number"))
+    value.text.parse().map_err(|_| bad(value, "write a whole number"))
 }
 
 fn yes_no(value: &Word) -> Result<bool, SbatchError> {
@@ -158,17 +138,11 @@ fn yes_no(value: &Word) -> Result<bool, SbatchError> {
 
 /// `2` is exactly 2; `2-4` is a range.
 fn nodes(value: &Word) -> Result<(Option<u32>, Option<u32>), SbatchError> {
-    let (min, max) = value
-        .text
-        .split_once('-')
-        .unwrap_or((&value.text, &value.text));
+    let (min, max) = value.text.split_once('-').unwrap_or((&value.text, &value.text));
     let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number != 0);
     match (number(min), number(max)) {
         (Some(min), Some(max)) if min <= max => Ok((Some(min), Some(max))),
-        _ => Err(bad(
-            value,
-            "write a number of nodes such as 2, or a range such as 2-4",
-        )),
+        _ => Err(bad(value, "write a number of nodes such as 2, or a range such as 2-4")),
     }
 }
 
@@ -189,28 +163,19 @@ fn gpu(value: &Word) -> String {
 
 fn gres(value: &Word, text: &str, per: GresPer) -> Result<Vec<GresAsk>, SbatchError> {
     GresAsk::parse_list(text, per).map_err(|what| {
-        SbatchError::new(
-            value.column,
-            what,
-            "write name[:type][:count], such as gpu:2",
-        )
+        SbatchError::new(value.column, what, "write name[:type][:count], such as gpu:2")
     })
 }
 
 /// `now`, `now+60`, `now+10minutes`.
 fn begin(value: &Word) -> Result<Begin, SbatchError> {
     let hint = "write now+SECONDS, or now+10minutes, now+2hours, now+1days";
-    let rest = value
-        .text
-        .strip_prefix("now")
-        .ok_or_else(|| bad(value, hint))?;
+    let rest = value.text.strip_prefix("now").ok_or_else(|| bad(value, hint))?;
     if rest.is_empty() {
         return Ok(Begin::After(Span::ZERO));
     }
     let rest = rest.strip_prefix('+').ok_or_else(|| bad(value, hint))?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (number, unit) = rest.split_at(end);
     let number: u64 = number.parse().map_err(|_| bad(value, hint))?;
     let unit = match unit.trim_end_matches('s') {

@@ -45,11 +45,7 @@ pub(crate) struct Clock {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
     /// Run now.
-    Start {
-        job: JobId,
-        partition: usize,
-        allocation: Arc<Allocation>,
-    },
+    Start { job: JobId, partition: usize, allocation: Arc<Allocation> },
     /// Stay in the queue, and say why.
     Wait { job: JobId, reason: Reason },
 }
@@ -73,19 +69,13 @@ impl Slurmctld {
     /// When the next main cycle that could matter is.
     pub(crate) fn main_due(&self) -> Option<Time> {
         let waiting = !self.queue.is_empty();
-        let asked = self
-            .clock
-            .asked
-            .filter(|_| waiting || !self.begins.is_empty());
+        let asked = self.clock.asked.filter(|_| waiting || !self.begins.is_empty());
         let by_request = asked.map(|asked| self.after_delay(asked));
         let whole = self.clock.more.then_some(self.clock.last);
         let begin = self.begins.first().map(|(begin, _)| *begin);
         // A job whose time has come is found by the next full cycle, not by a cycle of its own.
-        let by_interval = whole
-            .into_iter()
-            .chain(begin)
-            .filter_map(|from| self.next_full(from))
-            .min();
+        let by_interval =
+            whole.into_iter().chain(begin).filter_map(|from| self.next_full(from)).min();
         by_request.into_iter().chain(by_interval).min()
     }
 
@@ -94,9 +84,7 @@ impl Slurmctld {
         let params = self.params();
         let delay = params.batch_sched_delay.max(params.sched_min_interval);
         // Full cycles happen whether or not anybody waits, and the delay counts from them too.
-        let last_full = params
-            .sched_interval
-            .map_or(Time::ZERO, |step| round_down(asked, step));
+        let last_full = params.sched_interval.map_or(Time::ZERO, |step| round_down(asked, step));
         let earliest = self.clock.last.max(last_full) + delay;
         let tick = next_tick(asked).max(earliest.round_up(SECOND));
         self.next_full(asked).map_or(tick, |full| full.min(tick))
@@ -113,11 +101,7 @@ impl Slurmctld {
         self.admit_begun(now);
         let step = self.params().sched_interval;
         let full = step.is_some_and(|step| now == round_down(now, step));
-        let depth = if full {
-            usize::MAX
-        } else {
-            self.params().default_queue_depth
-        };
+        let depth = if full { usize::MAX } else { self.params().default_queue_depth };
         let (decisions, more) = self.decide_main(depth);
         self.clock.asked = None;
         self.clock.last = now;
@@ -130,11 +114,9 @@ impl Slurmctld {
 
     pub(crate) fn apply(&mut self, now: Time, decision: Decision, backfilled: bool) {
         match decision {
-            Decision::Start {
-                job,
-                partition,
-                allocation,
-            } => self.start_job(now, job, partition, &allocation, backfilled),
+            Decision::Start { job, partition, allocation } => {
+                self.start_job(now, job, partition, &allocation, backfilled)
+            }
             Decision::Wait { job, reason } => self.set_reason(job, reason),
         }
     }
@@ -175,9 +157,8 @@ impl Slurmctld {
         if spec.max_nodes.is_some_and(|max| max < job.ask.min_nodes) || most < spec.min_nodes {
             return Some(Reason::PartitionNodeLimit);
         }
-        let too_long = spec
-            .max_time
-            .is_some_and(|max| job.time_limit.is_none_or(|limit| max < limit));
+        let too_long =
+            spec.max_time.is_some_and(|max| job.time_limit.is_none_or(|limit| max < limit));
         too_long.then_some(Reason::PartitionTimeLimit)
     }
 
@@ -218,11 +199,7 @@ impl<'a> Cycle<'a> {
     }
 
     fn look_at(&mut self, key: QueueKey) {
-        let Some(job) = self
-            .ctld
-            .job(key.job)
-            .filter(|_| !self.started.contains(&key.job))
-        else {
+        let Some(job) = self.ctld.job(key.job).filter(|_| !self.started.contains(&key.job)) else {
             return;
         };
         if let Some(reason) = self.ctld.partition_refusal(job, key.partition) {
@@ -248,11 +225,7 @@ impl<'a> Cycle<'a> {
         if let Some(allocation) = select::select(&self.view, &candidates, &job.ask, policy) {
             self.view.take(&allocation);
             self.started.insert(job.id);
-            self.decisions.push(Decision::Start {
-                job: job.id,
-                partition,
-                allocation,
-            });
+            self.decisions.push(Decision::Start { job: job.id, partition, allocation });
             return;
         }
         self.refuse(job, partition, &candidates);
@@ -271,8 +244,7 @@ impl<'a> Cycle<'a> {
         self.wait(job, Reason::Resources);
         if job.ask.required.is_empty() {
             self.blocked.insert(partition);
-            self.available
-                .subtract(&self.ctld.partition_nodes[partition]);
+            self.available.subtract(&self.ctld.partition_nodes[partition]);
         } else {
             self.available.subtract(&job.ask.required);
         }

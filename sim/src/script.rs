@@ -147,9 +147,7 @@ mod tests {
         ];
         for (script, expected) in rows {
             let read = read_script(script);
-            let time = read
-                .run_time
-                .map_or("ever".into(), |span| span.as_ms().to_string());
+            let time = read.run_time.map_or("ever".into(), |span| span.as_ms().to_string());
             let traps: Vec<_> = read
                 .traps
                 .iter()

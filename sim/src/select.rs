@@ -68,10 +68,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) const fn of(nodes: &'a [Node]) -> Self {
-        Self {
-            nodes,
-            changed: BTreeMap::new(),
-        }
+        Self { nodes, changed: BTreeMap::new() }
     }
 
     pub(crate) fn spec(&self, index: usize) -> &'a NodeSpec {
@@ -96,14 +93,8 @@ impl<'a> View<'a> {
 
     /// The same nodes with nothing held.
     pub(crate) fn empty(nodes: &'a [Node]) -> Self {
-        let busy = nodes
-            .iter()
-            .enumerate()
-            .filter(|(_, node)| !node.jobs.is_empty());
-        Self {
-            nodes,
-            changed: busy.map(|(index, _)| (index, Usage::default())).collect(),
-        }
+        let busy = nodes.iter().enumerate().filter(|(_, node)| !node.jobs.is_empty());
+        Self { nodes, changed: busy.map(|(index, _)| (index, Usage::default())).collect() }
     }
 
     fn usage_mut(&mut self, index: usize) -> &mut Usage {
@@ -163,10 +154,7 @@ pub(crate) fn select(
 
 /// Tasks for each chosen node, dealt one at a time round the nodes while they have CPUs to use.
 fn deal(chosen: &[choose::Pick], ask: &Ask) -> Vec<u32> {
-    let room: Vec<u32> = chosen
-        .iter()
-        .map(|pick| pick.cpus / ask.cpus_per_task)
-        .collect();
+    let room: Vec<u32> = chosen.iter().map(|pick| pick.cpus / ask.cpus_per_task).collect();
     let mut dealt = vec![0; room.len()];
     let mut left = ask.tasks.min(room.iter().sum());
     while 0 < left {

@@ -55,11 +55,7 @@ pub struct Slurmctld {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The script of this run ends.
-    ScriptEnds {
-        job: JobId,
-        run: u32,
-        exit: ExitCode,
-    },
+    ScriptEnds { job: JobId, run: u32, exit: ExitCode },
     /// The check of this job's limit that finds it passed.
     LimitPasses { job: JobId, run: u32 },
     /// A completing job's last process is gone.
@@ -231,15 +227,8 @@ impl Slurmctld {
             self.up.remove(place);
         }
         if before != (after, node.reason.clone()) {
-            let reason = node
-                .reason
-                .as_ref()
-                .map_or(String::new(), |reason| reason.text.clone());
-            self.facts.push(Fact::NodeChanged {
-                node: node.name().clone(),
-                state: after,
-                reason,
-            });
+            let reason = node.reason.as_ref().map_or(String::new(), |reason| reason.text.clone());
+            self.facts.push(Fact::NodeChanged { node: node.name().clone(), state: after, reason });
         }
     }
 }
@@ -252,15 +241,10 @@ fn build_nodes(config: &SlurmConfig) -> Vec<Node> {
         }
     }
     let nodes = config.nodes().iter().zip(member_of);
-    nodes
-        .map(|(spec, partitions)| Node::new(spec.clone(), partitions.into()))
-        .collect()
+    nodes.map(|(spec, partitions)| Node::new(spec.clone(), partitions.into())).collect()
 }
 
 fn up_nodes(nodes: &[Node]) -> IndexSet {
-    let up = nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.takes_jobs());
+    let up = nodes.iter().enumerate().filter(|(_, node)| node.takes_jobs());
     up.map(|(place, _)| place).collect()
 }

@@ -194,9 +194,7 @@ impl GresAsk {
 
 /// A count with Slurm's suffixes: `4`, `2K`, `1M`.
 pub(crate) fn parse_count(text: &str) -> Option<u64> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
     let factor = match suffix.to_ascii_uppercase().as_str() {
         "" => 1,
@@ -240,20 +238,12 @@ pub struct JobBehaviour {
 impl JobBehaviour {
     /// Runs until somebody ends it.
     pub const fn forever() -> Self {
-        Self {
-            run_time: None,
-            exit_code: 0,
-            traps: BTreeMap::new(),
-        }
+        Self { run_time: None, exit_code: 0, traps: BTreeMap::new() }
     }
 
     /// Runs so long, then ends well.
     pub const fn lasting(span: Span) -> Self {
-        Self {
-            run_time: Some(span),
-            exit_code: 0,
-            traps: BTreeMap::new(),
-        }
+        Self { run_time: Some(span), exit_code: 0, traps: BTreeMap::new() }
     }
 }
 
@@ -351,14 +341,7 @@ mod tests {
             let asks = GresAsk::parse_list(text, GresPer::Node).unwrap();
             let found: Vec<_> = asks
                 .iter()
-                .map(|a| {
-                    format!(
-                        "{} {} {}",
-                        a.name,
-                        a.kind.as_deref().unwrap_or("-"),
-                        a.count
-                    )
-                })
+                .map(|a| format!("{} {} {}", a.name, a.kind.as_deref().unwrap_or("-"), a.count))
                 .collect();
             assert_eq!(found.join("; "), expected, "{text}");
         }

@@ -23,10 +23,7 @@ impl Slurmctld {
         self.refuse_closed(&partitions)?;
         let ask = self.ask(&submission, partitions[0])?;
         let dependency = self.find_dependency(&submission)?;
-        if !partitions
-            .iter()
-            .any(|partition| self.could_ever_run(&ask, *partition))
-        {
+        if !partitions.iter().any(|partition| self.could_ever_run(&ask, *partition)) {
             return Err(SlurmError::RequestedNodeConfigUnavailable);
         }
         let id = self.next_id();
@@ -43,20 +40,16 @@ impl Slurmctld {
         let all = self.config.partitions();
         if submission.partitions.is_empty() {
             let default = all.iter().position(|partition| partition.default);
-            return default
-                .map(|at| vec![at])
-                .ok_or(SlurmError::DefaultPartitionNotSet);
+            return default.map(|at| vec![at]).ok_or(SlurmError::DefaultPartitionNotSet);
         }
         self.partition_places(&submission.partitions)
     }
 
     fn refuse_closed(&self, partitions: &[usize]) -> Result<(), SlurmError> {
-        let open = partitions
-            .iter()
-            .any(|place| match self.partition_spec(*place).state {
-                PartitionState::Up | PartitionState::Down => true,
-                PartitionState::Drain | PartitionState::Inactive => false,
-            });
+        let open = partitions.iter().any(|place| match self.partition_spec(*place).state {
+            PartitionState::Up | PartitionState::Down => true,
+            PartitionState::Drain | PartitionState::Inactive => false,
+        });
         open.then_some(()).ok_or(SlurmError::PartitionNotAvail)
     }
 
@@ -75,12 +68,7 @@ impl Slurmctld {
             min_nodes: min_nodes.max(u32::try_from(required.len()).unwrap_or(u32::MAX)),
             max_nodes: submission.max_nodes,
             memory: self.memory_need(submission.memory, spec),
-            gres: submission
-                .gres
-                .iter()
-                .filter(|gres| gres.count != 0)
-                .cloned()
-                .collect(),
+            gres: submission.gres.iter().filter(|gres| gres.count != 0).cloned().collect(),
             exclusive: submission.exclusive,
             required,
             excluded: self.places(&submission.excluded_nodes)?,
@@ -89,12 +77,8 @@ impl Slurmctld {
         if u64::from(ask.tasks) * u64::from(ask.cpus_per_task) > u64::from(u32::MAX / 2) {
             return Err(SlurmError::RequestedNodeConfigUnavailable);
         }
-        let known = |name: &str| {
-            self.config
-                .nodes()
-                .iter()
-                .any(|node| node.gres_count(name, None) != 0)
-        };
+        let known =
+            |name: &str| self.config.nodes().iter().any(|node| node.gres_count(name, None) != 0);
         let all_known = ask.gres.iter().all(|gres| known(&gres.name));
         all_known.then_some(ask).ok_or(SlurmError::InvalidGres)
     }
@@ -110,16 +94,10 @@ impl Slurmctld {
             return Ok(Features::default());
         };
         let features = Features::parse(text).ok_or(SlurmError::InvalidFeature)?;
-        let known = |name| {
-            self.config
-                .nodes()
-                .iter()
-                .any(|node| node.features.iter().any(|f| f == name))
-        };
+        let known =
+            |name| self.config.nodes().iter().any(|node| node.features.iter().any(|f| f == name));
         let all_known = features.names().all(known);
-        all_known
-            .then_some(features)
-            .ok_or(SlurmError::InvalidFeature)
+        all_known.then_some(features).ok_or(SlurmError::InvalidFeature)
     }
 
     fn memory_need(&self, memory: MemoryAsk, partition: &PartitionSpec) -> MemoryNeed {
@@ -138,11 +116,7 @@ impl Slurmctld {
     }
 
     fn find_dependency(&self, submission: &Submission) -> Result<Dependency, SlurmError> {
-        let Some(text) = submission
-            .dependency
-            .as_deref()
-            .filter(|text| !text.is_empty())
-        else {
+        let Some(text) = submission.dependency.as_deref().filter(|text| !text.is_empty()) else {
             return Ok(Dependency::default());
         };
         let mut dependency = Dependency::parse(text).ok_or(SlurmError::Dependency)?;
@@ -266,10 +240,7 @@ impl Slurmctld {
     }
 
     pub(crate) fn enqueue(&mut self, now: Time, id: JobId) {
-        let Some(job) = self
-            .job_mut(id)
-            .filter(|job| job.state == JobState::Pending)
-        else {
+        let Some(job) = self.job_mut(id).filter(|job| job.state == JobState::Pending) else {
             return;
         };
         job.eligible_time.get_or_insert(now);
@@ -292,17 +263,13 @@ impl Slurmctld {
             let first = self.namesakes.get(&name).and_then(|ids| ids.first());
             first == Some(&job.id)
         };
-        job.dependency
-            .met()
-            .max(if alone { Met::Yes } else { Met::NotYet })
+        job.dependency.met().max(if alone { Met::Yes } else { Met::NotYet })
     }
 
     fn never(&mut self, now: Time, id: JobId) {
         self.set_reason(id, Reason::DependencyNeverSatisfied);
         let kill = self.params().kill_invalid_depend
-            || self
-                .job(id)
-                .is_some_and(|job| job.submission.kill_on_invalid_dep);
+            || self.job(id).is_some_and(|job| job.submission.kill_on_invalid_dep);
         if kill {
             self.end_pending(now, id, JobState::Cancelled);
         }
@@ -335,11 +302,7 @@ fn refuse_unmodelled(submission: &Submission) -> Result<(), SlurmError> {
         return Err(SlurmError::InvalidLicenses);
     }
     let qos = submission.qos.as_deref().unwrap_or_default();
-    if qos.is_empty() || qos == "normal" {
-        Ok(())
-    } else {
-        Err(SlurmError::InvalidQos)
-    }
+    if qos.is_empty() || qos == "normal" { Ok(()) } else { Err(SlurmError::InvalidQos) }
 }
 
 fn behaviour(submission: &Submission) -> JobBehaviour {

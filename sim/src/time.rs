@@ -165,13 +165,7 @@ mod tests {
 
     #[test]
     fn rounding_up_keeps_whole_multiples() {
-        assert_eq!(
-            Time::from_ms(60_000).round_up(Span::mins(1)),
-            Time::from_ms(60_000)
-        );
-        assert_eq!(
-            Time::from_ms(60_001).round_up(Span::mins(1)),
-            Time::from_ms(120_000)
-        );
+        assert_eq!(Time::from_ms(60_000).round_up(Span::mins(1)), Time::from_ms(60_000));
+        assert_eq!(Time::from_ms(60_001).round_up(Span::mins(1)), Time::from_ms(120_000));
     }
 }

@@ -10,18 +10,12 @@ MaxJobCount=1000
 NodeName=n[001-100] Sockets=2 CoresPerSocket=16 RealMemory=128000
 PartitionName=main Nodes=ALL Default=YES
 ";
-    let config = SlurmConfig::parse(conf, None, Release::V24_11)
-        .unwrap()
-        .config;
+    let config = SlurmConfig::parse(conf, None, Release::V24_11).unwrap().config;
     let mut ctld = Slurmctld::new(config, Epoch::DEFAULT);
     for n in 0..1_000_u64 {
-        let args = format!(
-            "-n{} --mem-per-cpu=1000 -t 30 --wrap 'sleep {}'",
-            1 + n % 40,
-            60 + n % 600
-        );
-        ctld.submit(Time::ZERO + Span::ms(n * 10), parse_sbatch(&args).unwrap())
-            .unwrap();
+        let args =
+            format!("-n{} --mem-per-cpu=1000 -t 30 --wrap 'sleep {}'", 1 + n % 40, 60 + n % 600);
+        ctld.submit(Time::ZERO + Span::ms(n * 10), parse_sbatch(&args).unwrap()).unwrap();
     }
     let mut wakes = 0_u64;
     while let Some(at) = ctld.next_wake() {

@@ -48,12 +48,7 @@ const fn binding(
     does: &'static str,
     keys: &'static [(KeyCode, Msg)],
 ) -> Binding {
-    Binding {
-        keys,
-        label,
-        does,
-        group,
-    }
+    Binding { keys, label, does, group }
 }
 
 const fn key(letter: char) -> KeyCode {
@@ -186,11 +181,7 @@ mod tests {
             (Mode::Prompt, KeyCode::Up,        plain,                 None),
         ];
         for (mode, code, modifiers, want) in rows {
-            assert_eq!(
-                msg(mode, KeyEvent::new(code, modifiers)),
-                want,
-                "{mode:?} {code:?}"
-            );
+            assert_eq!(msg(mode, KeyEvent::new(code, modifiers)), want, "{mode:?} {code:?}");
         }
     }
 }

@@ -204,10 +204,10 @@ impl Model {
     }
 
     fn focus(&mut self) {
-        let selected = self.explanation.as_ref().map(|it| Focus {
-            title: it.title.clone(),
-            subjects: it.subjects.clone(),
-        });
+        let selected = self
+            .explanation
+            .as_ref()
+            .map(|it| Focus { title: it.title.clone(), subjects: it.subjects.clone() });
         let undo = self.tab == Tab::Events && self.focus.is_some();
         self.focus = if undo { None } else { selected };
         if self.focus.is_some() {
@@ -307,9 +307,7 @@ impl Model {
     fn explain(&self, records: &[Record]) -> Option<Explanation> {
         let key = self.rows.key(&self.frame, records, self.selected()?)?;
         let mut explanation = explain::explain(&self.frame, records, self.now(), &key)?;
-        let chain = self
-            .log
-            .about(&explanation.subjects, self.n_records(records));
+        let chain = self.log.about(&explanation.subjects, self.n_records(records));
         let told = |i: &usize| self.all || records[*i].level == Level::Story;
         explanation.chain = chain.into_iter().filter(told).collect();
         Some(explanation)

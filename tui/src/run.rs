@@ -39,10 +39,7 @@ impl Options {
     /// Colours unless the environment sets `NO_COLOR` (<https://no-color.org>).
     pub fn new(title: impl Into<String>) -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self {
-            title: title.into(),
-            colour: !no_colour,
-        }
+        Self { title: title.into(), colour: !no_colour }
     }
 }
 
@@ -121,11 +118,7 @@ where
             if let Some(msg) = msg(&model, &happened) {
                 model.update(source, msg);
             }
-            event = if model.quit {
-                None
-            } else {
-                next(Duration::ZERO)?
-            };
+            event = if model.quit { None } else { next(Duration::ZERO)? };
         }
     }
     Ok(())

@@ -63,8 +63,7 @@ impl Theme {
 
     /// The style of the job that comes at this place among all jobs.
     pub(crate) fn job(self, place: usize) -> Style {
-        self.paint(JOB_COLOURS[place % JOB_COLOURS.len()])
-            .add_modifier(Modifier::BOLD)
+        self.paint(JOB_COLOURS[place % JOB_COLOURS.len()]).add_modifier(Modifier::BOLD)
     }
 
     /// The row or block that is selected.
@@ -104,18 +103,11 @@ mod tests {
         ];
         let mut styles: Vec<Style> = tones.into_iter().map(|tone| theme.tone(tone)).collect();
         styles.extend([theme.job(3), theme.selected()]);
-        assert!(
-            styles
-                .iter()
-                .all(|style| style.fg.is_none() && style.bg.is_none())
-        );
+        assert!(styles.iter().all(|style| style.fg.is_none() && style.bg.is_none()));
     }
 
     #[test]
     fn letters_start_again_after_the_alphabet() {
-        assert_eq!(
-            [letter(0), letter(25), letter(26), letter(52)],
-            ['A', 'Z', 'a', 'A']
-        );
+        assert_eq!([letter(0), letter(25), letter(26), letter(52)], ['A', 'Z', 'a', 'A']);
     }
 }

@@ -38,11 +38,7 @@ const WIDE: u16 = 110;
 
 /// Draws everything.
 pub(crate) fn draw(model: &Model, records: &[Record], theme: Theme, frame: &mut Frame<'_>) {
-    let screen = Screen {
-        model,
-        records,
-        theme,
-    };
+    let screen = Screen { model, records, theme };
     frame.render_widget(&screen, frame.area());
 }
 
@@ -84,10 +80,8 @@ impl Screen<'_> {
             spans.push(Span::styled(format!(" {} {} ", i + 1, tab.name()), style));
         }
         Line::from(spans).render(area, buf);
-        let mut title = vec![Span::styled(
-            self.model.title.clone(),
-            self.theme.tone(Tone::Heading),
-        )];
+        let mut title =
+            vec![Span::styled(self.model.title.clone(), self.theme.tone(Tone::Heading))];
         if self.model.frame.bridge_up == Some(false) {
             title.insert(0, Span::styled("bridge down  ", self.theme.tone(Tone::Bad)));
         }

@@ -50,10 +50,7 @@ fn refuse(code: u16, message: &str) -> Value {
 fn in_managed_namespace(config: &Config, request: &Value) -> bool {
     let namespace = request["namespace"].as_str().unwrap_or_default();
     config.namespace_selector().is_some()
-        || config
-            .managed_namespaces
-            .iter()
-            .any(|managed| managed == namespace)
+        || config.managed_namespaces.iter().any(|managed| managed == namespace)
 }
 
 fn scheduler_name(pod: &Value) -> &str {

@@ -122,20 +122,12 @@ impl Reader<'_> {
         };
         match parse(value.trim()) {
             Some(parsed) => Ok(Some(parsed)),
-            None => Err(AnnotationError {
-                key,
-                value: value.into(),
-                right,
-            }),
+            None => Err(AnnotationError { key, value: value.into(), right }),
         }
     }
 
     fn distribution(&self) -> Result<Distribution, AnnotationError> {
-        let value = self
-            .layers
-            .iter()
-            .rev()
-            .find_map(|layer| layer.get(DISTRIBUTION));
+        let value = self.layers.iter().rev().find_map(|layer| layer.get(DISTRIBUTION));
         match value.map(|value| value.trim()) {
             None | Some("block") => Ok(Distribution::Block),
             Some("cyclic") => Ok(Distribution::Cyclic),
@@ -150,9 +142,7 @@ impl Reader<'_> {
 
 fn whole(text: &str) -> Option<u32> {
     // Upstream reads signed 32-bit numbers; what it takes, we take.
-    text.parse::<u32>()
-        .ok()
-        .filter(|number| *number <= i32::MAX as u32)
+    text.parse::<u32>().ok().filter(|number| *number <= i32::MAX as u32)
 }
 
 fn positive(text: &str) -> Option<u32> {
@@ -182,27 +172,19 @@ mod tests {
     use super::*;
 
     fn layer(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(key, value)| ((*key).into(), (*value).into()))
-            .collect()
+        pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
     }
 
     #[test]
     fn the_object_nearer_to_the_pod_wins_and_todays_spelling_wins_on_one_object() {
-        let top = layer(&[
-            ("slurmjob.slinky.slurm.net/partition", "top"),
-            ("slinky.slurm.net/qos", "q"),
-        ]);
+        let top =
+            layer(&[("slurmjob.slinky.slurm.net/partition", "top"), ("slinky.slurm.net/qos", "q")]);
         let pod = layer(&[
             ("slinky.slurm.net/partition", "old"),
             ("slurmjob.slinky.slurm.net/partition", "new"),
         ]);
         let read = Annotations::read(&[&top, &pod]).unwrap();
-        assert_eq!(
-            (read.partition.as_deref(), read.qos.as_deref()),
-            (Some("new"), Some("q"))
-        );
+        assert_eq!((read.partition.as_deref(), read.qos.as_deref()), (Some("new"), Some("q")));
     }
 
     #[test]

@@ -11,20 +11,11 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// For requests that failed: 1 s to 1 min.
-    pub(crate) const REQUEST: Self = Self {
-        first: Span::secs(1),
-        most: Span::mins(1),
-    };
+    pub(crate) const REQUEST: Self = Self { first: Span::secs(1), most: Span::mins(1) };
     /// For conflicts, which a fresh read settles: 100 ms to 10 s.
-    pub(crate) const CONFLICT: Self = Self {
-        first: Span::ms(100),
-        most: Span::secs(10),
-    };
+    pub(crate) const CONFLICT: Self = Self { first: Span::ms(100), most: Span::secs(10) };
     /// For jobs that Slurm says can never run: 1 min to 30 min.
-    pub(crate) const REFUSAL: Self = Self {
-        first: Span::mins(1),
-        most: Span::mins(30),
-    };
+    pub(crate) const REFUSAL: Self = Self { first: Span::mins(1), most: Span::mins(30) };
 
     /// The pause after so many failures in a row, of which there was at least one.
     pub(crate) fn after(self, failures: u32) -> Span {
@@ -39,9 +30,7 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_the_most() {
-        let pauses: Vec<_> = (1..=7)
-            .map(|n| Backoff::REFUSAL.after(n).as_secs() / 60)
-            .collect();
+        let pauses: Vec<_> = (1..=7).map(|n| Backoff::REFUSAL.after(n).as_secs() / 60).collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30]);
         assert_eq!(Backoff::REQUEST.after(u32::MAX), Span::mins(1));
     }

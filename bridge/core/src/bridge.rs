@@ -74,10 +74,7 @@ impl Bridge {
     pub fn new(config: Config, epoch: Epoch) -> Self {
         let informers = Resource::ALL.map(|resource| (resource, Informer::new(resource, &config)));
         Self {
-            author: Author {
-                epoch,
-                component: config.scheduler_name.clone(),
-            },
+            author: Author { epoch, component: config.scheduler_name.clone() },
             poller: Poller::new(config.poll_seconds.clone()),
             informers: informers.into(),
             out: Outbox::default(),
@@ -219,11 +216,7 @@ impl Bridge {
             Need::Running => &mut self.n_running,
             Need::Idle => return,
         };
-        *counter = if more {
-            *counter + 1
-        } else {
-            counter.saturating_sub(1)
-        };
+        *counter = if more { *counter + 1 } else { counter.saturating_sub(1) };
     }
 
     fn context(&mut self) -> Context<'_> {
@@ -251,26 +244,20 @@ impl Bridge {
         let mapping = Mapping::of(&self.store, &self.slurm_nodes);
         for (node, conflict) in mapping.conflicts() {
             if self.mapping.conflicts().get(node) != Some(conflict) {
-                self.out
-                    .tell(FactSubject::SlurmNode(node.clone()), conflict.to_string());
+                self.out.tell(FactSubject::SlurmNode(node.clone()), conflict.to_string());
             }
         }
         if mapping != self.mapping {
             self.mapping = mapping;
-            self.touched_nodes
-                .extend(self.store.nodes().map(|node| node.name()));
+            self.touched_nodes.extend(self.store.nodes().map(|node| node.name()));
         }
     }
 
     fn tend_nodes(&mut self) {
         while let Some(name) = self.touched_nodes.pop_first() {
             if let Some(node) = self.store.node(&name) {
-                let slurm = self
-                    .mapping
-                    .slurm(&name)
-                    .and_then(|slurm| self.slurm_nodes.get(slurm));
-                self.keeper
-                    .tend(&mut self.out, &self.config, &self.author, node, slurm);
+                let slurm = self.mapping.slurm(&name).and_then(|slurm| self.slurm_nodes.get(slurm));
+                self.keeper.tend(&mut self.out, &self.config, &self.author, node, slurm);
             }
         }
     }

@@ -43,25 +43,17 @@ pub(crate) fn excluded(
     let asked: Option<Vec<_>> = partition.map(|names| names.split(',').collect());
     let in_question = |info: &&NodeInfo| match &asked {
         None => true,
-        Some(asked) => info
-            .partitions
-            .iter()
-            .any(|name| asked.contains(&name.as_str())),
+        Some(asked) => info.partitions.iter().any(|name| asked.contains(&name.as_str())),
     };
     let nodes = field.slurm.values().filter(in_question);
-    nodes
-        .filter_map(|info| Some((info.name.clone(), obstacle(field, pods, &info.name)?)))
-        .collect()
+    nodes.filter_map(|info| Some((info.name.clone(), obstacle(field, pods, &info.name)?))).collect()
 }
 
 fn obstacle(field: Field<'_>, pods: &[&PodView], slurm: &SlurmNode) -> Option<Obstacle> {
     if let Some(conflict) = field.mapping.conflicts().get(slurm) {
         return Some(Obstacle::Conflict(conflict.clone()));
     }
-    let node = field
-        .mapping
-        .kube(slurm)
-        .and_then(|name: &KubeNode| field.store.node(name));
+    let node = field.mapping.kube(slurm).and_then(|name: &KubeNode| field.store.node(name));
     match node {
         None => Some(Obstacle::Unmapped),
         Some(node) => pods.iter().find_map(|pod| obstacle_for(pod, node)),
@@ -73,37 +65,21 @@ fn obstacle_for(pod: &PodView, node: &NodeView) -> Option<Obstacle> {
         return Some(Obstacle::Cordoned);
     }
     let labels = &node.metadata.labels;
-    if !pod
-        .spec
-        .node_selector
-        .iter()
-        .all(|(key, value)| labels.get(key) == Some(value))
-    {
+    if !pod.spec.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value)) {
         return Some(Obstacle::Selector);
     }
     let affinity = &pod.spec.affinity.node_affinity;
     if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution
-        && !required
-            .node_selector_terms
-            .iter()
-            .any(|term| holds(term, node))
+        && !required.node_selector_terms.iter().any(|term| holds(term, node))
     {
         return Some(Obstacle::Affinity);
     }
     let repels = |taint: &&Taint| {
         matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
             && taint.key != MANAGED_TAINT
-            && !pod
-                .spec
-                .tolerations
-                .iter()
-                .any(|toleration| tolerates(toleration, taint))
+            && !pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, taint))
     };
-    node.spec
-        .taints
-        .iter()
-        .find(repels)
-        .map(|taint| Obstacle::Taint(taint.key.clone()))
+    node.spec.taints.iter().find(repels).map(|taint| Obstacle::Taint(taint.key.clone()))
 }
 
 /// A term without conditions matches nothing, as in Kubernetes.
@@ -112,22 +88,13 @@ fn holds(term: &NodeSelectorTerm, node: &NodeView) -> bool {
     let field = |key: &str| (key == "metadata.name").then_some(node.metadata.name.as_str());
     let anything = !term.match_expressions.is_empty() || !term.match_fields.is_empty();
     anything
-        && term
-            .match_expressions
-            .iter()
-            .all(|wanted| meets(wanted, label(&wanted.key)))
-        && term
-            .match_fields
-            .iter()
-            .all(|wanted| meets(wanted, field(&wanted.key)))
+        && term.match_expressions.iter().all(|wanted| meets(wanted, label(&wanted.key)))
+        && term.match_fields.iter().all(|wanted| meets(wanted, field(&wanted.key)))
 }
 
 fn meets(wanted: &Requirement, value: Option<&str>) -> bool {
     let listed = value.is_some_and(|value| wanted.values.iter().any(|one| one == value));
-    let bound = wanted
-        .values
-        .first()
-        .and_then(|bound| bound.parse::<i64>().ok());
+    let bound = wanted.values.first().and_then(|bound| bound.parse::<i64>().ok());
     let number = value.and_then(|value| value.parse::<i64>().ok());
     match wanted.operator.as_str() {
         "In" => listed,
@@ -183,11 +150,7 @@ mod tests {
 
     fn affinity(key: &str, operator: &str, values: &[&str]) -> Value {
         let wanted = json!([{ "key": key, "operator": operator, "values": values }]);
-        let part = if key == "metadata.name" {
-            "matchFields"
-        } else {
-            "matchExpressions"
-        };
+        let part = if key == "metadata.name" { "matchFields" } else { "matchExpressions" };
         let terms = json!({ "nodeSelectorTerms": [{ part: wanted }] });
         json!({ "affinity": { "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": terms,

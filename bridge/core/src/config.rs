@@ -8,11 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The bridge's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default = "Config::as_shipped"
-)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default = "Config::as_shipped")]
 pub struct Config {
     /// Pods with this `spec.schedulerName` are ours.
     pub scheduler_name: String,
@@ -56,11 +52,7 @@ pub enum Placeholder {
 
 /// How often Slurm is asked, in seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(
-    rename_all = "camelCase",
-    deny_unknown_fields,
-    default = "PollSeconds::as_shipped"
-)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default = "PollSeconds::as_shipped")]
 pub struct PollSeconds {
     /// Job states, while something waits or ends.
     pub waiting: u32,
@@ -166,10 +158,9 @@ impl Config {
             let text = self.default_memory.clone();
             return Err(ConfigError::DefaultMemory { text });
         }
-        for (key, name) in [
-            ("schedulerName", &self.scheduler_name),
-            ("clusterId", &self.cluster_id),
-        ] {
+        for (key, name) in
+            [("schedulerName", &self.scheduler_name), ("clusterId", &self.cluster_id)]
+        {
             if name.is_empty() {
                 return Err(ConfigError::Empty { key });
             }
@@ -179,40 +170,24 @@ impl Config {
 
     /// The default memory in MiB, at least 1: to Slurm, none means all.
     pub(crate) fn default_memory_mib(&self) -> u64 {
-        Quantity::parse(&self.default_memory)
-            .map_or(1, Quantity::ceil_mib)
-            .max(1)
+        Quantity::parse(&self.default_memory).map_or(1, Quantity::ceil_mib).max(1)
     }
 
     /// The namespace selector, unless it is unset or chooses nothing in particular.
     pub fn namespace_selector(&self) -> Option<&LabelSelector> {
         let empty = LabelSelector::default();
-        self.managed_namespace_selector
-            .as_ref()
-            .filter(|selector| **selector != empty)
+        self.managed_namespace_selector.as_ref().filter(|selector| **selector != empty)
     }
 }
 
 impl PollSeconds {
     /// The values in force where nothing is set.
     pub const fn as_shipped() -> Self {
-        Self {
-            waiting: 1,
-            running: 5,
-            idle: 30,
-            nodes: 10,
-            all_jobs: 300,
-        }
+        Self { waiting: 1, running: 5, idle: 30, nodes: 10, all_jobs: 300 }
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        let Self {
-            waiting,
-            running,
-            idle,
-            nodes,
-            all_jobs,
-        } = *self;
+        let Self { waiting, running, idle, nodes, all_jobs } = *self;
         [
             ("waiting", waiting),
             ("running", running),

@@ -44,11 +44,7 @@ impl Context<'_> {
     }
 
     pub(crate) fn field(&self) -> Field<'_> {
-        Field {
-            store: self.store,
-            mapping: self.mapping,
-            slurm: self.slurm_nodes,
-        }
+        Field { store: self.store, mapping: self.mapping, slurm: self.slurm_nodes }
     }
 
     pub(crate) fn job(&self, job: JobId) -> Option<&OurJob> {
@@ -60,7 +56,6 @@ impl Context<'_> {
     }
 
     pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {
-        self.endings
-            .begin(self.out, job, workload.clone(), farewell, why);
+        self.endings.begin(self.out, job, workload.clone(), farewell, why);
     }
 }

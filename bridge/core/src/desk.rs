@@ -38,11 +38,7 @@ pub(crate) enum Errand {
     /// Write down the node that it was given.
     Place(KubeNode),
     /// Bind it.
-    Bind {
-        job: JobId,
-        slurm: SlurmNode,
-        node: KubeNode,
-    },
+    Bind { job: JobId, slurm: SlurmNode, node: KubeNode },
     /// Say why it has to leave.
     Disrupt(String),
     /// Make it leave: by eviction, or by deletion where eviction was refused.
@@ -91,9 +87,7 @@ pub(crate) struct Desks {
 impl Desks {
     /// Whether something may be sent about the pod.
     pub(crate) fn is_free(&self, pod: &Uid) -> bool {
-        self.desks
-            .get(pod)
-            .is_none_or(|desk| desk.state == State::Free && !desk.must_read)
+        self.desks.get(pod).is_none_or(|desk| desk.state == State::Free && !desk.must_read)
     }
 
     /// Sends the errand if the desk is free; a read that is due goes first.
@@ -129,10 +123,7 @@ impl Desks {
             return (None, Verdict::Unsure);
         };
         match outcome {
-            Ok(KubeReply {
-                status: 200..=299,
-                body,
-            }) => {
+            Ok(KubeReply { status: 200..=299, body }) => {
                 desk.failures = 0;
                 let verdict = desk.succeeded(out, pod, &errand, &body);
                 (Some(errand), verdict)
@@ -142,9 +133,7 @@ impl Desks {
                 desk.eviction_refused = true;
                 (None, Verdict::Unsure)
             }
-            Ok(KubeReply {
-                status: 404 | 409, ..
-            }) => {
+            Ok(KubeReply { status: 404 | 409, .. }) => {
                 desk.rest(out, pod, Backoff::CONFLICT);
                 (None, Verdict::Unsure)
             }
@@ -285,19 +274,9 @@ impl Errand {
 }
 
 fn waits(message: &str) -> Claim<'_> {
-    Claim {
-        kind: "PodScheduled",
-        status: false,
-        reason: "Unschedulable",
-        message,
-    }
+    Claim { kind: "PodScheduled", status: false, reason: "Unschedulable", message }
 }
 
 fn leaves(message: &str) -> Claim<'_> {
-    Claim {
-        kind: "DisruptionTarget",
-        status: true,
-        reason: "SlurmJobEnded",
-        message,
-    }
+    Claim { kind: "DisruptionTarget", status: true, reason: "SlurmJobEnded", message }
 }

@@ -114,9 +114,7 @@ impl Endings {
 
     /// Whether the job is over for sure.
     pub(crate) fn is_over(&self, job: JobId) -> bool {
-        self.endings
-            .get(&job)
-            .is_some_and(|ending| ending.state == State::Over)
+        self.endings.get(&job).is_some_and(|ending| ending.state == State::Over)
     }
 
     /// The job's end was observed elsewhere.

@@ -26,19 +26,11 @@ pub(crate) struct Explanation {
 
 impl Explanation {
     fn waits(reason: &'static str, message: String) -> Self {
-        Self {
-            message,
-            reason,
-            warning: false,
-        }
+        Self { message, reason, warning: false }
     }
 
     fn fails(reason: &'static str, message: String) -> Self {
-        Self {
-            message,
-            reason,
-            warning: true,
-        }
+        Self { message, reason, warning: true }
     }
 }
 
@@ -75,10 +67,7 @@ fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> 
         let message = format!("waiting for PodGroup {key}, which doesn't exist");
         return Some(Explanation::waits("WaitingForGroup", message));
     };
-    let here = workload
-        .views(context)
-        .filter(|pod| pod.wants_a_place() && !pod.is_gated())
-        .count();
+    let here = workload.views(context).filter(|pod| pod.wants_a_place() && !pod.is_gated()).count();
     let needed = group.spec.min_member.max(1);
     let message = format!("waiting for pods of PodGroup {key}: {here} of {needed} are here");
     (here < needed as usize).then(|| Explanation::waits("WaitingForGroup", message))
@@ -90,14 +79,8 @@ fn pending(id: JobId, job: &OurJob) -> Option<String> {
         return None;
     }
     let seen = job.seen()?;
-    let reason = seen
-        .reason
-        .as_deref()
-        .filter(|reason| !matches!(*reason, "" | "None"))?;
-    let text = seen
-        .reason_text
-        .as_deref()
-        .filter(|text| !text.is_empty() && *text != reason);
+    let reason = seen.reason.as_deref().filter(|reason| !matches!(*reason, "" | "None"))?;
+    let text = seen.reason_text.as_deref().filter(|text| !text.is_empty() && *text != reason);
     let text = text.map_or(String::new(), |text| format!(" ({text})"));
     Some(format!("Slurm job {id} is pending: {reason}{text}"))
 }
@@ -109,22 +92,10 @@ pub(crate) fn note<'a>(
 ) -> Option<Note<'a>> {
     match errand {
         Errand::Explain(_) => {
-            let Explanation {
-                message,
-                reason,
-                warning,
-            } = explanation?;
-            Some(Note {
-                reason,
-                message,
-                warning: *warning,
-            })
+            let Explanation { message, reason, warning } = explanation?;
+            Some(Note { reason, message, warning: *warning })
         }
-        Errand::Disrupt(message) => Some(Note {
-            reason: "SlurmJobEnded",
-            message,
-            warning: true,
-        }),
+        Errand::Disrupt(message) => Some(Note { reason: "SlurmJobEnded", message, warning: true }),
         Errand::Read
         | Errand::Mark(_)
         | Errand::Place(_)
@@ -142,8 +113,7 @@ pub(crate) fn is_written(pod: &PodView, message: &str) -> bool {
 
 /// Whether the pod already says that it has to leave.
 pub(crate) fn is_disrupted(pod: &PodView) -> bool {
-    pod.condition("DisruptionTarget")
-        .is_some_and(|condition| condition.status == "True")
+    pod.condition("DisruptionTarget").is_some_and(|condition| condition.status == "True")
 }
 
 pub(crate) fn refused(number: i64, text: &str) -> String {
@@ -222,17 +192,9 @@ fn shape(job: &Submission) -> String {
         Memory::PerNode(mib) => format!("{mib} MiB"),
         Memory::PerCpu(mib) => format!("{mib} MiB per CPU"),
     };
-    let tasks = format!(
-        "{} of {}",
-        plural(job.tasks, "task"),
-        plural(job.cpus_per_task, "CPU")
-    );
+    let tasks = format!("{} of {}", plural(job.tasks, "task"), plural(job.cpus_per_task, "CPU"));
     let gres = job.tres_per_task.iter().chain(&job.tres_per_node).cloned();
-    [tasks, memory]
-        .into_iter()
-        .chain(gres)
-        .collect::<Vec<_>>()
-        .join(", ")
+    [tasks, memory].into_iter().chain(gres).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn tell_adopted(workload: &Workload, context: &mut Context<'_>, job: JobId) {
@@ -246,9 +208,7 @@ pub(crate) fn tell_entry(workload: &Workload, context: &mut Context<'_>, next: &
     let subject = workload.subject(context);
     let text = match next {
         Stage::Refused { words, .. } => format!("could not submit {subject}: {words}"),
-        Stage::BackingOff {
-            words: Some(words), ..
-        } => format!("tries {subject} again: {words}"),
+        Stage::BackingOff { words: Some(words), .. } => format!("tries {subject} again: {words}"),
         Stage::Doubtful { second: false, .. } => {
             format!("doesn't know whether the job of {subject} arrived: asks for all jobs")
         }

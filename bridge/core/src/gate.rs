@@ -60,11 +60,7 @@ mod tests {
         assert_eq!(gate.call(), None);
         gate.leave(&id(0));
         assert_eq!(gate.call(), Some(id(98)));
-        assert_eq!(
-            gate.call(),
-            Some(id(99)),
-            "the first didn't want to any more"
-        );
+        assert_eq!(gate.call(), Some(id(99)), "the first didn't want to any more");
         assert!(gate.enter(&id(99)));
         assert_eq!(gate.call(), None);
     }

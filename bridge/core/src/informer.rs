@@ -101,13 +101,7 @@ impl Resource {
 impl Informer {
     pub(crate) fn new(resource: Resource, config: &Config) -> Self {
         let selector = resource.selector(config);
-        Self {
-            resource,
-            selector,
-            state: State::Listing,
-            failures: 0,
-            synced: false,
-        }
+        Self { resource, selector, state: State::Listing, failures: 0, synced: false }
     }
 
     /// Whether the first list has come.
@@ -124,10 +118,7 @@ impl Informer {
     pub(crate) fn list(&mut self, out: &mut Outbox) {
         self.state = State::Listing;
         let query = self.selector.iter().cloned().collect();
-        out.kube(
-            Purpose::List(self.resource),
-            get(self.resource.path(), query),
-        );
+        out.kube(Purpose::List(self.resource), get(self.resource.path(), query));
     }
 
     /// Takes the list.
@@ -186,9 +177,7 @@ impl Informer {
     /// Tries again.
     pub(crate) fn woke(&mut self, out: &mut Outbox) {
         match self.state.clone() {
-            State::Resting {
-                version: Some(version),
-            } => self.watch(out, version),
+            State::Resting { version: Some(version) } => self.watch(out, version),
             State::Resting { version: None } | State::Absent => self.list(out),
             State::Listing | State::Watching { .. } => {}
         }
@@ -223,26 +212,16 @@ impl Informer {
     fn rest(&mut self, out: &mut Outbox, version: Option<String>) {
         self.failures += 1;
         self.state = State::Resting { version };
-        out.wake_in(
-            Backoff::CONFLICT.after(self.failures),
-            Alarm::Informer(self.resource),
-        );
+        out.wake_in(Backoff::CONFLICT.after(self.failures), Alarm::Informer(self.resource));
     }
 }
 
 fn get(path: &str, query: Vec<(String, String)>) -> KubeRequest {
-    KubeRequest {
-        method: Method::Get,
-        path: path.into(),
-        query,
-        body: None,
-    }
+    KubeRequest { method: Method::Get, path: path.into(), query, body: None }
 }
 
 fn version_of(object: &Value) -> Option<String> {
-    object["metadata"]["resourceVersion"]
-        .as_str()
-        .map(Into::into)
+    object["metadata"]["resourceVersion"].as_str().map(Into::into)
 }
 
 #[cfg(test)]
@@ -265,20 +244,9 @@ mod tests {
             let heard = match news {
                 Said::Listed(status, version) => {
                     let body = json!({ "metadata": { "resourceVersion": version }, "items": [] });
-                    informer.listed(
-                        &mut out,
-                        Ok(KubeReply {
-                            status,
-                            body: Arc::new(body),
-                        }),
-                    )
+                    informer.listed(&mut out, Ok(KubeReply { status, body: Arc::new(body) }))
                 }
-                Said::Lost => informer.listed(
-                    &mut out,
-                    Err(Lost {
-                        why: "timed out".into(),
-                    }),
-                ),
+                Said::Lost => informer.listed(&mut out, Err(Lost { why: "timed out".into() })),
                 Said::Event(event) => informer.watched(&mut out, event),
                 Said::Woke => {
                     informer.woke(&mut out);
@@ -363,13 +331,7 @@ mod tests {
 
     #[test]
     fn a_list_that_fails_is_tried_again_less_and_less_often() {
-        let lost = [
-            Said::Lost,
-            Said::Woke,
-            Said::Listed(500, ""),
-            Said::Woke,
-            Said::Lost,
-        ];
+        let lost = [Said::Lost, Said::Woke, Said::Listed(500, ""), Said::Woke, Said::Lost];
         insta::assert_snapshot!(talk(Resource::Pods, lost), @r#"
           > list /api/v1/pods
         < Lost

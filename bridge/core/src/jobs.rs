@@ -127,31 +127,19 @@ impl Jobs {
     /// All of them once, those after this number first.
     pub(crate) fn round_from(&self, id: JobId) -> impl Iterator<Item = (JobId, &OurJob)> {
         let after = self.by_id.range((Bound::Excluded(id), Bound::Unbounded));
-        after
-            .chain(self.by_id.range(..=id))
-            .map(|(id, job)| (*id, job))
+        after.chain(self.by_id.range(..=id)).map(|(id, job)| (*id, job))
     }
 
     /// The workload's jobs that aren't over, by number.
     pub(crate) fn live_of(&self, workload: &Uid) -> impl Iterator<Item = (JobId, &OurJob)> {
         let ids = self.by_workload.get(workload).into_iter().flatten();
-        ids.filter_map(|id| Some((*id, self.by_id.get(id)?)))
-            .filter(|(_, job)| job.is_live())
+        ids.filter_map(|id| Some((*id, self.by_id.get(id)?))).filter(|(_, job)| job.is_live())
     }
 
     /// A job whose number we have and nothing else: just submitted, or named by a pod's label.
     pub(crate) fn expect(&mut self, id: JobId, workload: Uid, mark: Option<Mark>, since: CallId) {
         self.settled.remove(&id);
-        self.insert(
-            id,
-            OurJob {
-                workload,
-                mark,
-                sight: Sight::Unseen,
-                since,
-                asked: since,
-            },
-        );
+        self.insert(id, OurJob { workload, mark, sight: Sight::Unseen, since, asked: since });
     }
 
     /// Takes a description of a job that carries our mark, unless a later one is known.
@@ -166,25 +154,12 @@ impl Jobs {
         let since = known.map_or(asked, |known| known.since);
         let workload = mark.workload.clone();
         let sight = Sight::Seen(Box::new(observed));
-        self.insert(
-            id,
-            OurJob {
-                workload,
-                mark: Some(mark),
-                sight,
-                since,
-                asked,
-            },
-        );
+        self.insert(id, OurJob { workload, mark: Some(mark), sight, since, asked });
     }
 
     /// The job is over in this state, as the states of all jobs say.
     pub(crate) fn set_state(&mut self, id: JobId, state: ObservedState) {
-        if let Some(OurJob {
-            sight: Sight::Seen(job),
-            ..
-        }) = self.by_id.get_mut(&id)
-        {
+        if let Some(OurJob { sight: Sight::Seen(job), .. }) = self.by_id.get_mut(&id) {
             job.state = state;
         }
     }
@@ -207,13 +182,7 @@ impl Jobs {
 
     /// The workload is no more; its jobs that are over aren't of interest.
     pub(crate) fn forget_ended_of(&mut self, workload: &Uid) {
-        let ids: Vec<_> = self
-            .by_workload
-            .get(workload)
-            .into_iter()
-            .flatten()
-            .copied()
-            .collect();
+        let ids: Vec<_> = self.by_workload.get(workload).into_iter().flatten().copied().collect();
         for id in ids {
             if self.by_id.get(&id).is_some_and(|job| !job.is_live()) {
                 self.remove(id);
@@ -239,10 +208,7 @@ impl Jobs {
 
     fn insert(&mut self, id: JobId, job: OurJob) {
         self.remove(id);
-        self.by_workload
-            .entry(job.workload.clone())
-            .or_default()
-            .insert(id);
+        self.by_workload.entry(job.workload.clone()).or_default().insert(id);
         self.by_id.insert(id, job);
     }
 }

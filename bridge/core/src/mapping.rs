@@ -50,18 +50,10 @@ enum Evidence {
 pub(crate) enum Conflict {
     /// One Slurm node, two places.
     #[error("Slurm node {slurm} is {one} but {other}")]
-    TwoPlaces {
-        slurm: SlurmNode,
-        one: Answer,
-        other: Answer,
-    },
+    TwoPlaces { slurm: SlurmNode, one: Answer, other: Answer },
     /// Two Slurm nodes, one place.
     #[error("Slurm nodes {one} and {other} are both {answer}")]
-    OnePlace {
-        one: SlurmNode,
-        other: SlurmNode,
-        answer: Answer,
-    },
+    OnePlace { one: SlurmNode, other: SlurmNode, answer: Answer },
 }
 
 impl Mapping {
@@ -97,19 +89,13 @@ impl Mapping {
             return;
         };
         // A name that merely looks the same gives way to evidence.
-        match (
-            known.evidence == Evidence::EqualNames,
-            answer.evidence == Evidence::EqualNames,
-        ) {
+        match (known.evidence == Evidence::EqualNames, answer.evidence == Evidence::EqualNames) {
             (true, _) => drop(taken.insert(answer.node.clone(), (slurm, answer))),
             (false, true) => {}
             (false, false) => {
                 let (one, other) = (first.clone(), slurm);
-                let conflict = Conflict::OnePlace {
-                    one: one.clone(),
-                    other: other.clone(),
-                    answer,
-                };
+                let conflict =
+                    Conflict::OnePlace { one: one.clone(), other: other.clone(), answer };
                 self.conflicts.insert(one, conflict.clone());
                 self.conflicts.insert(other, conflict);
             }
@@ -134,10 +120,8 @@ fn answers(
     store: &Store,
     slurm: &BTreeMap<SlurmNode, NodeInfo>,
 ) -> BTreeMap<SlurmNode, Vec<Answer>> {
-    let mut answers: BTreeMap<SlurmNode, Vec<Answer>> = slurm
-        .keys()
-        .map(|name| (name.clone(), Vec::new()))
-        .collect();
+    let mut answers: BTreeMap<SlurmNode, Vec<Answer>> =
+        slurm.keys().map(|name| (name.clone(), Vec::new())).collect();
     let mut add = |name: &str, node: KubeNode, evidence: Evidence| {
         if let Some(answers) = answers.get_mut(name) {
             answers.push(Answer { node, evidence });
@@ -150,16 +134,9 @@ fn answers(
             add(name, node.name(), Evidence::Label);
         }
     }
-    for worker in store
-        .workers()
-        .filter(|worker| store.node(&worker.node).is_some())
-    {
+    for worker in store.workers().filter(|worker| store.node(&worker.node).is_some()) {
         for name in &worker.names {
-            add(
-                name,
-                worker.node.clone(),
-                Evidence::Worker(worker.pod.clone()),
-            );
+            add(name, worker.node.clone(), Evidence::Worker(worker.pod.clone()));
         }
     }
     for info in slurm.values() {
@@ -170,10 +147,7 @@ fn answers(
     for (name, answers) in &mut answers {
         let same = KubeNode::from(name.as_str());
         if answers.is_empty() && store.node(&same).is_some() && !labelled.contains(&same) {
-            answers.push(Answer {
-                node: same,
-                evidence: Evidence::EqualNames,
-            });
+            answers.push(Answer { node: same, evidence: Evidence::EqualNames });
         }
     }
     answers
@@ -192,11 +166,7 @@ fn settle(slurm: &SlurmNode, answers: Vec<Answer>) -> Result<Option<Answer>, Con
     };
     match answers.find(|other| other.node != one.node) {
         None => Ok(Some(one)),
-        Some(other) => Err(Conflict::TwoPlaces {
-            slurm: slurm.clone(),
-            one,
-            other,
-        }),
+        Some(other) => Err(Conflict::TwoPlaces { slurm: slurm.clone(), one, other }),
     }
 }
 
@@ -243,15 +213,8 @@ mod tests {
             (name.clone(), info(name, comment))
         });
         let mapping = Mapping::of(&store, &infos.collect());
-        let pairs = mapping
-            .to_kube
-            .iter()
-            .map(|(slurm, kube)| format!("{slurm}={kube}"));
-        let conflicts: BTreeSet<_> = mapping
-            .conflicts
-            .values()
-            .map(ToString::to_string)
-            .collect();
+        let pairs = mapping.to_kube.iter().map(|(slurm, kube)| format!("{slurm}={kube}"));
+        let conflicts: BTreeSet<_> = mapping.conflicts.values().map(ToString::to_string).collect();
         pairs.chain(conflicts).collect::<Vec<_>>().join("; ")
     }
 
@@ -288,11 +251,7 @@ mod tests {
             ("n1",           "n2@n1",    "n1 n2",  "n2=n1"),
         ];
         for (nodes, workers, slurm, expected) in rows {
-            assert_eq!(
-                mapped(nodes, workers, slurm),
-                expected,
-                "{nodes} | {workers} | {slurm}"
-            );
+            assert_eq!(mapped(nodes, workers, slurm), expected, "{nodes} | {workers} | {slurm}");
         }
     }
 }

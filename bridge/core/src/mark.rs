@@ -29,14 +29,7 @@ pub(crate) struct Mark {
 
 impl Mark {
     pub(crate) fn new(cluster: &str, workload: Uid, pods: Vec<ObjectKey>, cpus: u32) -> Self {
-        Self {
-            cluster: cluster.into(),
-            cpus,
-            cyclic: false,
-            pods,
-            version: VERSION,
-            workload,
-        }
+        Self { cluster: cluster.into(), cpus, cyclic: false, pods, version: VERSION, workload }
     }
 
     /// The same mark, with ranks that go round the nodes.
@@ -72,18 +65,10 @@ mod tests {
         let rows = [
             ("another cluster's job", ours.clone(), "c2"),
             ("an empty object", "{}".into(), "c1"),
-            (
-                "the existing bridge's mark",
-                r#"{"pods":["a/b"]}"#.into(),
-                "c1",
-            ),
+            ("the existing bridge's mark", r#"{"pods":["a/b"]}"#.into(), "c1"),
             ("text", "do not touch".into(), "c1"),
             ("nothing", String::new(), "c1"),
-            (
-                "a newer mark",
-                ours.replace(r#""version":1"#, r#""version":2"#),
-                "c1",
-            ),
+            ("a newer mark", ours.replace(r#""version":1"#, r#""version":2"#), "c1"),
         ];
         for (what, text, cluster) in rows {
             assert_eq!(Mark::read(&text, cluster), None, "{what}");

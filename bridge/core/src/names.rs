@@ -46,15 +46,11 @@ impl ObjectKey {
 
     /// The part before the slash.
     pub fn namespace(&self) -> &str {
-        self.as_str()
-            .split_once('/')
-            .map_or("", |(namespace, _)| namespace)
+        self.as_str().split_once('/').map_or("", |(namespace, _)| namespace)
     }
 
     /// The part after the slash.
     pub fn name(&self) -> &str {
-        self.as_str()
-            .split_once('/')
-            .map_or(self.as_str(), |(_, name)| name)
+        self.as_str().split_once('/').map_or(self.as_str(), |(_, name)| name)
     }
 }

@@ -70,10 +70,7 @@ impl Keeper {
         outcome: Result<KubeReply, Lost>,
     ) -> Option<NodeView> {
         match outcome {
-            Ok(KubeReply {
-                status: 200..=299,
-                body,
-            }) => {
+            Ok(KubeReply { status: 200..=299, body }) => {
                 self.busy.remove(name);
                 self.failures.remove(name);
                 serde_json::from_value((*body).clone()).ok()
@@ -115,17 +112,10 @@ impl Keeper {
             NodeTarget::Drain => "drained",
             NodeTarget::Resume => "resumed",
         };
-        let fact = format!(
-            "{verb} Slurm node {}: Kubernetes node {kube} is {what}",
-            info.name
-        );
+        let fact = format!("{verb} Slurm node {}: Kubernetes node {kube} is {what}", info.name);
         self.updating.insert(info.name.clone(), fact);
         let node = info.name.clone();
-        let request = SlurmRequest::UpdateNode {
-            node: node.clone(),
-            state,
-            reason,
-        };
+        let request = SlurmRequest::UpdateNode { node: node.clone(), state, reason };
         out.slurm(Purpose::UpdateNode(node), request);
     }
 
@@ -148,21 +138,12 @@ fn taints(config: &Config, node: &NodeView, is_mapped: bool) -> Option<Vec<Taint
         time_added: None,
     };
     let same = |taint: &Taint| taint.key == ours.key && taint.effect == ours.effect;
-    let has_ours = node
-        .spec
-        .taints
-        .iter()
-        .any(|taint| same(taint) && taint.value == ours.value);
+    let has_ours = node.spec.taints.iter().any(|taint| same(taint) && taint.value == ours.value);
     let wanted = config.taint_nodes && is_mapped;
     if wanted == has_ours {
         return None;
     }
-    let others = node
-        .spec
-        .taints
-        .iter()
-        .filter(|taint| !same(taint))
-        .cloned();
+    let others = node.spec.taints.iter().filter(|taint| !same(taint)).cloned();
     Some(others.chain(wanted.then(|| ours.clone())).collect())
 }
 
@@ -177,16 +158,10 @@ fn condition(
     let known = node.condition(NODE_CONDITION);
     let (status, reason, message) = match trouble(info) {
         Some(reason) => (false, reason, sentence(info)),
-        None => (
-            true,
-            "SlurmReady",
-            format!("Slurm places jobs on node {}", info.name),
-        ),
+        None => (true, "SlurmReady", format!("Slurm places jobs on node {}", info.name)),
     };
     let text = if status { "True" } else { "False" };
-    let same = known.map_or(status, |known| {
-        known.status == text && known.message == message
-    });
+    let same = known.map_or(status, |known| known.status == text && known.message == message);
     if same {
         return None;
     }
@@ -197,20 +172,13 @@ fn condition(
         weight: Weight::Echo,
         text: format!("wrote on node {name}: {NODE_CONDITION}={text}: {message}"),
     });
-    let claim = Claim {
-        kind: NODE_CONDITION,
-        status,
-        reason,
-        message: &message,
-    };
+    let claim = Claim { kind: NODE_CONDITION, status, reason, message: &message };
     Some(author.node_condition(out.now(), node, claim))
 }
 
 /// Why Slurm places nothing there, unless it is because of us.
 fn trouble(info: &NodeInfo) -> Option<&'static str> {
-    let down = ["DOWN", "FAIL", "NOT_RESPONDING"]
-        .iter()
-        .any(|flag| has(info, flag));
+    let down = ["DOWN", "FAIL", "NOT_RESPONDING"].iter().any(|flag| has(info, flag));
     if down {
         return Some("SlurmDown");
     }
@@ -218,18 +186,9 @@ fn trouble(info: &NodeInfo) -> Option<&'static str> {
 }
 
 fn sentence(info: &NodeInfo) -> String {
-    let NodeInfo {
-        name,
-        state,
-        reason,
-        ..
-    } = info;
+    let NodeInfo { name, state, reason, .. } = info;
     let state = state.join("+");
-    let reason = if reason.is_empty() {
-        "no reason given"
-    } else {
-        reason
-    };
+    let reason = if reason.is_empty() { "no reason given" } else { reason };
     format!("Slurm node {name} is {state}: {reason}")
 }
 

@@ -120,12 +120,8 @@ impl Owners {
             Some(Owner::Asked) => Err(None),
             Some(Owner::Resting { until }) if now < *until => Err(Some(*until)),
             Some(Owner::Known { .. } | Owner::Unreadable { .. } | Owner::Resting { .. }) | None => {
-                let request = KubeRequest {
-                    method: Method::Get,
-                    path,
-                    query: Vec::new(),
-                    body: None,
-                };
+                let request =
+                    KubeRequest { method: Method::Get, path, query: Vec::new(), body: None };
                 out.kube(Purpose::Owner(reference.uid.clone()), request);
                 self.known.insert(reference.uid.clone(), Owner::Asked);
                 Err(None)
@@ -148,10 +144,9 @@ impl Owners {
         let owner = match outcome {
             Ok(reply) if reply.status == 200 => match OwnerView::deserialize(&*reply.body) {
                 // Another object by the same name isn't the owner.
-                Ok(view) if view.metadata.uid == uid => Owner::Known {
-                    meta: Arc::new(view.metadata),
-                    read_at: now,
-                },
+                Ok(view) if view.metadata.uid == uid => {
+                    Owner::Known { meta: Arc::new(view.metadata), read_at: now }
+                }
                 Ok(_) | Err(_) => Owner::Unreadable { read_at: now },
             },
             Ok(reply) if matches!(reply.status, 401 | 403 | 404) => {
@@ -181,15 +176,7 @@ impl Owners {
 
 fn path(namespace: &str, owner: &OwnerRef) -> Option<String> {
     let (_, plural) = KINDS.iter().find(|(kind, _)| *kind == owner.kind)?;
-    let root = if owner.api_version.contains('/') {
-        "apis"
-    } else {
-        "api"
-    };
-    let OwnerRef {
-        api_version, name, ..
-    } = owner;
-    Some(format!(
-        "/{root}/{api_version}/namespaces/{namespace}/{plural}/{name}"
-    ))
+    let root = if owner.api_version.contains('/') { "apis" } else { "api" };
+    let OwnerRef { api_version, name, .. } = owner;
+    Some(format!("/{root}/{api_version}/namespaces/{namespace}/{plural}/{name}"))
 }

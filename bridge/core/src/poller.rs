@@ -158,11 +158,7 @@ impl Poller {
 
     fn read_wanted(&mut self, out: &mut Outbox) {
         while self.reading.len() < READS
-            && let Some(job) = self
-                .wanted
-                .iter()
-                .find(|job| !self.reading.contains(job))
-                .copied()
+            && let Some(job) = self.wanted.iter().find(|job| !self.reading.contains(job)).copied()
         {
             self.wanted.remove(&job);
             self.reading.insert(job);
@@ -179,12 +175,7 @@ impl Poller {
     }
 
     fn pause(&self) -> Span {
-        let PollSeconds {
-            waiting,
-            running,
-            idle,
-            ..
-        } = self.intervals;
+        let PollSeconds { waiting, running, idle, .. } = self.intervals;
         secs(match self.need {
             Need::Waiting => waiting,
             Need::Running => running,
@@ -209,11 +200,7 @@ impl Poller {
 
     pub(crate) fn all_jobs_answered(&mut self, now: Time) -> Option<CallId> {
         let first = self.all_jobs.answered.is_none();
-        let pause = if first {
-            LATE
-        } else {
-            secs(self.intervals.all_jobs)
-        };
+        let pause = if first { LATE } else { secs(self.intervals.all_jobs) };
         self.all_jobs.answered(now, pause)
     }
 
@@ -280,8 +267,7 @@ impl Poller {
         let missing = |(id, job): &(JobId, &OurJob)| {
             job.since < asked && job.is_live() && listed.binary_search(id).is_err()
         };
-        self.wanted
-            .extend(jobs.iter().filter(missing).map(|(id, _)| id));
+        self.wanted.extend(jobs.iter().filter(missing).map(|(id, _)| id));
     }
 
     /// Wants some of the waiting jobs, going round.

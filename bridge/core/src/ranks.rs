@@ -15,9 +15,7 @@ pub(crate) fn rank(pod: &PodView) -> impl Ord + use<> {
         value.parse::<u64>().ok()
     };
     let job = index(JOB_INDEX).unwrap_or(u64::MAX);
-    let pod = index(COMPLETION_INDEX)
-        .or_else(|| index(WORKER_INDEX))
-        .unwrap_or(u64::MAX);
+    let pod = index(COMPLETION_INDEX).or_else(|| index(WORKER_INDEX)).unwrap_or(u64::MAX);
     (job, pod, natural(&meta.name), meta.name.clone())
 }
 
@@ -26,13 +24,9 @@ fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
-        let digits = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
         let (text, tail) = rest.split_at(digits);
-        let end = tail
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(tail.len());
+        let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
         let (number, tail) = tail.split_at(end);
         parts.push((text.to_owned(), number.parse().unwrap_or(u64::MAX)));
         rest = tail;
@@ -60,10 +54,7 @@ fn room(ranks: usize, allocation: &[NodeAllocation], cpus_per_task: u32) -> Vec<
     let even = ranks.div_ceil(allocation.len().max(1));
     let untold = allocation.iter().all(|node| node.cpus == 0);
     let fits = |node: &NodeAllocation| (node.cpus / cpus_per_task.max(1)).max(1) as usize;
-    allocation
-        .iter()
-        .map(|node| if untold { even } else { fits(node) })
-        .collect()
+    allocation.iter().map(|node| if untold { even } else { fits(node) }).collect()
 }
 
 /// One task to each node first, then each node filled in turn: no allocated node stays empty.
@@ -87,9 +78,7 @@ fn take(left: &mut usize, most: usize) -> usize {
 
 fn block(counts: &[usize]) -> Vec<usize> {
     let nodes = counts.iter().enumerate();
-    nodes
-        .flat_map(|(node, count)| std::iter::repeat_n(node, *count))
-        .collect()
+    nodes.flat_map(|(node, count)| std::iter::repeat_n(node, *count)).collect()
 }
 
 fn cyclic(counts: &[usize]) -> Vec<usize> {
@@ -104,21 +93,12 @@ mod tests {
     use serde_json::json;
 
     fn seated(ranks: usize, cpus: &[u32], per_task: u32, distribution: Distribution) -> String {
-        let allocation: Vec<_> = cpus
-            .iter()
-            .map(|cpus| NodeAllocation {
-                node: "n".into(),
-                cpus: *cpus,
-            })
-            .collect();
+        let allocation: Vec<_> =
+            cpus.iter().map(|cpus| NodeAllocation { node: "n".into(), cpus: *cpus }).collect();
         let Some(seats) = seats(ranks, &allocation, per_task, distribution) else {
             return "no room".into();
         };
-        seats
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("")
+        seats.iter().map(ToString::to_string).collect::<Vec<_>>().join("")
     }
 
     #[test]

@@ -53,20 +53,13 @@ pub(crate) fn mark(pod: &PodView, job: JobId) -> KubeRequest {
 
 /// Writes the node that a pod was given.
 pub(crate) fn place(pod: &PodView, node: &KubeNode) -> KubeRequest {
-    patch_meta(
-        pod,
-        json!({ "annotations": { NODE_ANNOTATION: node.as_str() } }),
-    )
+    patch_meta(pod, json!({ "annotations": { NODE_ANNOTATION: node.as_str() } }))
 }
 
 /// Lets a pod go.
 pub(crate) fn release(pod: &PodView) -> KubeRequest {
-    let finalizers: Vec<_> = pod
-        .metadata
-        .finalizers
-        .iter()
-        .filter(|name| *name != FINALIZER)
-        .collect();
+    let finalizers: Vec<_> =
+        pod.metadata.finalizers.iter().filter(|name| *name != FINALIZER).collect();
     patch_meta(pod, json!({ "finalizers": finalizers }))
 }
 
@@ -138,11 +131,7 @@ impl Author {
         claim: Claim<'_>,
     ) -> KubeRequest {
         let body = self.condition(now, &node.metadata, claim);
-        request(
-            Method::StrategicPatch,
-            node_path(node, "/status"),
-            Some(body),
-        )
+        request(Method::StrategicPatch, node_path(node, "/status"), Some(body))
     }
 
     fn condition(&self, now: Time, meta: &Meta, claim: Claim<'_>) -> Value {
@@ -159,13 +148,7 @@ impl Author {
 
     /// Writes an event about a pod. Its name follows from what it says, so twice is once.
     pub(crate) fn event(&self, now: Time, pod: &PodView, note: Note<'_>) -> KubeRequest {
-        let Meta {
-            name,
-            namespace,
-            uid,
-            resource_version,
-            ..
-        } = &pod.metadata;
+        let Meta { name, namespace, uid, resource_version, .. } = &pod.metadata;
         let time = self.epoch.rfc3339(now);
         let said = format!("{uid} {} {} {}", note.reason, note.message, now.as_ms());
         let digest = fnv1a(said.as_bytes());
@@ -187,11 +170,7 @@ impl Author {
             "reportingComponent": self.component,
             "reportingInstance": "",
         });
-        request(
-            Method::Post,
-            format!("/api/v1/namespaces/{namespace}/events"),
-            Some(body),
-        )
+        request(Method::Post, format!("/api/v1/namespaces/{namespace}/events"), Some(body))
     }
 }
 
@@ -202,11 +181,7 @@ fn patch_meta(pod: &PodView, fields: Value) -> KubeRequest {
             Map::new()
         }
     };
-    request(
-        Method::MergePatch,
-        pod_path(pod, ""),
-        Some(patch(&pod.metadata, fields)),
-    )
+    request(Method::MergePatch, pod_path(pod, ""), Some(patch(&pod.metadata, fields)))
 }
 
 /// A patch that applies only to the state that it was decided on.
@@ -217,9 +192,7 @@ fn patch(meta: &Meta, mut fields: Map<String, Value>) -> Value {
 }
 
 fn pod_path(pod: &PodView, subresource: &str) -> String {
-    let Meta {
-        namespace, name, ..
-    } = &pod.metadata;
+    let Meta { namespace, name, .. } = &pod.metadata;
     format!("/api/v1/namespaces/{namespace}/pods/{name}{subresource}")
 }
 
@@ -228,10 +201,5 @@ fn node_path(node: &NodeView, subresource: &str) -> String {
 }
 
 fn request(method: Method, path: String, body: Option<Value>) -> KubeRequest {
-    KubeRequest {
-        method,
-        path,
-        query: Vec::new(),
-        body,
-    }
+    KubeRequest { method, path, query: Vec::new(), body }
 }

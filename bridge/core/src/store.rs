@@ -128,9 +128,5 @@ fn worker_of(pod: &PodView) -> Option<Worker> {
     let label = pod.metadata.labels.get(WORKER_LABEL)?;
     let mut names = vec![label.clone(), pod.metadata.name.clone()];
     names.dedup();
-    Some(Worker {
-        pod: pod.key(),
-        names,
-        node: pod.node()?,
-    })
+    Some(Worker { pod: pod.key(), names, node: pod.node()? })
 }

@@ -53,11 +53,7 @@ pub(crate) enum Refusal {
     Annotation(#[from] AnnotationError),
     /// An amount in the pod.
     #[error("{place} asks for `{value}` of {resource}, which is no quantity")]
-    Quantity {
-        place: String,
-        resource: String,
-        value: String,
-    },
+    Quantity { place: String, resource: String, value: String },
 }
 
 /// What a draft comes to, before it is known which nodes it must not use.
@@ -80,18 +76,12 @@ impl Shape {
             }
             ask = ask.max(resources::ask(pod)?);
         }
-        Ok(Self {
-            ask,
-            annotations: Annotations::read(draft.layers)?,
-        })
+        Ok(Self { ask, annotations: Annotations::read(draft.layers)? })
     }
 
     /// The partition that the job goes to, if anybody named one.
     pub(crate) fn partition<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
-        self.annotations
-            .partition
-            .as_deref()
-            .or(config.partition.as_deref())
+        self.annotations.partition.as_deref().or(config.partition.as_deref())
     }
 
     /// Writes the job, with its mark.
@@ -125,13 +115,8 @@ impl Shape {
         let cpus_per_task = cpus_per_task.unwrap_or(self.ask.cpus);
         let single = (!draft.is_gang).then_some(1);
         let pods = draft.pods.iter().map(|pod| pod.key()).collect();
-        let mark = Mark::new(
-            &config.cluster_id,
-            draft.workload.clone(),
-            pods,
-            cpus_per_task,
-        )
-        .cyclic(distribution == Distribution::Cyclic);
+        let mark = Mark::new(&config.cluster_id, draft.workload.clone(), pods, cpus_per_task)
+            .cyclic(distribution == Distribution::Cyclic);
         let job = Submission {
             name: job_name.unwrap_or_else(|| draft.name.into()),
             script: SCRIPT.into(),
@@ -169,10 +154,7 @@ impl Shape {
         if let Some(mib) = per_node {
             return Memory::PerNode(mib);
         }
-        let mib = self
-            .ask
-            .memory_mib
-            .unwrap_or_else(|| config.default_memory_mib());
+        let mib = self.ask.memory_mib.unwrap_or_else(|| config.default_memory_mib());
         if is_gang {
             Memory::PerCpu(mib.div_ceil(u64::from(cpus.max(1))).max(1))
         } else {
@@ -212,18 +194,13 @@ mod tests {
             is_gang,
         };
         let shape = Shape::of(draft).unwrap();
-        shape
-            .submission(&Config::as_shipped(), draft, vec!["n9".into()])
-            .1
+        shape.submission(&Config::as_shipped(), draft, vec!["n9".into()]).1
     }
 
     #[test]
     fn a_pod_becomes_one_task_on_one_node() {
         let job = submission(&[pod("p", "3500m", Some("8Gi"))], json!({}), false);
-        assert_eq!(
-            (job.tasks, job.cpus_per_task, job.memory),
-            (1, 4, Memory::PerNode(8192))
-        );
+        assert_eq!((job.tasks, job.cpus_per_task, job.memory), (1, 4, Memory::PerNode(8192)));
         assert_eq!((job.min_nodes, job.max_nodes), (Some(1), Some(1)));
         assert_eq!(job.excluded_nodes, ["n9".into()]);
         assert!(!job.exclusive, "nodes are shared by default");
@@ -234,10 +211,7 @@ mod tests {
     fn a_gang_takes_the_largest_pod_as_the_shape_of_every_task() {
         let pods = [pod("p0", "1", Some("1Gi")), pod("p1", "3", None)];
         let job = submission(&pods, json!({}), true);
-        assert_eq!(
-            (job.tasks, job.cpus_per_task, job.memory),
-            (2, 3, Memory::PerCpu(342))
-        );
+        assert_eq!((job.tasks, job.cpus_per_task, job.memory), (2, 3, Memory::PerCpu(342)));
         assert_eq!((job.min_nodes, job.max_nodes), (None, None));
     }
 
@@ -260,10 +234,7 @@ mod tests {
         let job = submission(&[pod("p", "4", None)], annotations, false);
         assert_eq!(job.partition, Some("web".into()));
         assert_eq!((job.cpus_per_task, job.memory), (2, Memory::PerNode(1024)));
-        assert_eq!(
-            (job.tres_per_node.as_deref(), job.tres_per_task),
-            (Some("gpu:a100:2"), None)
-        );
+        assert_eq!((job.tres_per_node.as_deref(), job.tres_per_task), (Some("gpu:a100:2"), None));
         assert_eq!((job.exclusive, job.name.as_str()), (true, "mine"));
     }
 

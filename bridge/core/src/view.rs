@@ -240,19 +240,12 @@ impl PodView {
 
     /// The node that it is bound to.
     pub(crate) fn node(&self) -> Option<KubeNode> {
-        let node = self
-            .spec
-            .node_name
-            .as_deref()
-            .filter(|node| !node.is_empty())?;
+        let node = self.spec.node_name.as_deref().filter(|node| !node.is_empty())?;
         Some(node.into())
     }
 
     pub(crate) fn is_bound(&self) -> bool {
-        self.spec
-            .node_name
-            .as_deref()
-            .is_some_and(|node| !node.is_empty())
+        self.spec.node_name.as_deref().is_some_and(|node| !node.is_empty())
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
@@ -277,10 +270,7 @@ impl PodView {
     }
 
     pub(crate) fn has_finalizer(&self) -> bool {
-        self.metadata
-            .finalizers
-            .iter()
-            .any(|name| name == FINALIZER)
+        self.metadata.finalizers.iter().any(|name| name == FINALIZER)
     }
 
     /// The job that its label names.
@@ -289,10 +279,7 @@ impl PodView {
     }
 
     pub(crate) fn node_annotation(&self) -> Option<&str> {
-        self.metadata
-            .annotations
-            .get(NODE_ANNOTATION)
-            .map(String::as_str)
+        self.metadata.annotations.get(NODE_ANNOTATION).map(String::as_str)
     }
 
     /// The PodGroup that its label names.
@@ -304,18 +291,11 @@ impl PodView {
     /// Whether it is a NodeSet's own worker.
     pub(crate) fn is_worker(&self) -> bool {
         self.metadata.labels.contains_key(WORKER_LABEL)
-            || self
-                .metadata
-                .owner_references
-                .iter()
-                .any(|owner| owner.kind == "NodeSet")
+            || self.metadata.owner_references.iter().any(|owner| owner.kind == "NodeSet")
     }
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.status
-            .conditions
-            .iter()
-            .find(|condition| condition.kind == kind)
+        self.status.conditions.iter().find(|condition| condition.kind == kind)
     }
 }
 
@@ -325,9 +305,6 @@ impl NodeView {
     }
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.status
-            .conditions
-            .iter()
-            .find(|condition| condition.kind == kind)
+        self.status.conditions.iter().find(|condition| condition.kind == kind)
     }
 }

@@ -62,20 +62,13 @@ pub(crate) enum Stage {
     /// Its pods, their owners or its group aren't all there yet.
     Gathering,
     /// The job is on its way to Slurm.
-    Submitting {
-        mark: Box<Mark>,
-        job: Box<Submission>,
-    },
+    Submitting { mark: Box<Mark>, job: Box<Submission> },
     /// It may have arrived: all jobs are read, twice.
     Doubtful { since: CallId, second: bool },
     /// Slurm could not take it; it is tried again.
     BackingOff { until: Time, words: Option<String> },
     /// It can't run as it is; tried again when it changes, or after a long pause.
-    Refused {
-        until: Time,
-        words: String,
-        job: Option<Box<Submission>>,
-    },
+    Refused { until: Time, words: String, job: Option<Box<Submission>> },
     /// Its pods get the job's label and our finalizer.
     Marking { job: JobId },
     /// The job waits in Slurm's queue.
@@ -83,11 +76,7 @@ pub(crate) enum Stage {
     /// Its pods get their node's name.
     Placing { job: JobId, seats: Seats },
     /// Its pods are bound.
-    Binding {
-        job: JobId,
-        seats: Seats,
-        since: Time,
-    },
+    Binding { job: JobId, seats: Seats, since: Time },
     /// All are bound.
     Running { job: JobId },
     /// Slurm took the nodes back: the pods have to leave.
@@ -168,11 +157,7 @@ impl Workload {
             | Stage::Binding { job, .. }
             | Stage::Running { job } => {
                 let pods = jobs.get(*job).map_or(&[][..], OurJob::pods);
-                if pods.contains(&pod.key()) {
-                    Taking::Yes
-                } else {
-                    Taking::No
-                }
+                if pods.contains(&pod.key()) { Taking::Yes } else { Taking::No }
             }
         }
     }
@@ -245,18 +230,18 @@ impl Workload {
             Stage::Refused { until, words, job } => {
                 self.reconsider(context, until, &words, job.as_deref())
             }
-            Stage::Marking { job } => self
-                .oversee(context, job)
-                .or_else(|| self.marked(context, job)),
-            Stage::Waiting { job } => self
-                .oversee(context, job)
-                .or_else(|| self.allocated(context, job)),
-            Stage::Placing { job, seats } => self
-                .oversee(context, job)
-                .or_else(|| self.placed(context, job, &seats)),
-            Stage::Binding { job, since, .. } => self
-                .oversee(context, job)
-                .or_else(|| self.bound(context, job, since)),
+            Stage::Marking { job } => {
+                self.oversee(context, job).or_else(|| self.marked(context, job))
+            }
+            Stage::Waiting { job } => {
+                self.oversee(context, job).or_else(|| self.allocated(context, job))
+            }
+            Stage::Placing { job, seats } => {
+                self.oversee(context, job).or_else(|| self.placed(context, job, &seats))
+            }
+            Stage::Binding { job, since, .. } => {
+                self.oversee(context, job).or_else(|| self.bound(context, job, since))
+            }
             Stage::Running { job } => self.oversee(context, job),
             Stage::Evicting { job, .. } => self.evicted(context, job),
             Stage::Ending { job, since } => self.ended(context, job, since),
@@ -269,20 +254,14 @@ impl Workload {
         context: &mut Context<'_>,
         outcome: Result<SlurmReply, SlurmFault>,
     ) {
-        let Stage::Submitting {
-            mark,
-            job: submission,
-        } = self.stage.clone()
-        else {
+        let Stage::Submitting { mark, job: submission } = self.stage.clone() else {
             return;
         };
         let next = match outcome {
             Ok(SlurmReply::Submitted { job }) => {
                 let since = context.out.last_call();
                 explain::tell_submitted(self, context, job, &submission);
-                context
-                    .jobs
-                    .expect(job, self.id.clone(), Some(*mark), since);
+                context.jobs.expect(job, self.id.clone(), Some(*mark), since);
                 Stage::Marking { job }
             }
             Err(SlurmFault::Refused { number, text }) => {
@@ -290,10 +269,7 @@ impl Workload {
             }
             Ok(_) | Err(SlurmFault::Unintelligible { .. } | SlurmFault::Lost { .. }) => {
                 context.poller.want_all_jobs(context.now());
-                Stage::Doubtful {
-                    since: context.out.last_call(),
-                    second: false,
-                }
+                Stage::Doubtful { since: context.out.last_call(), second: false }
             }
         };
         self.enter(context, next);
@@ -311,17 +287,10 @@ impl Workload {
         // Below 2000 are troubles of communication: Slurm hasn't judged the job.
         if number < 2000 {
             let until = now + Backoff::REQUEST.after(self.failures);
-            return Stage::BackingOff {
-                until,
-                words: Some(explain::unreachable(text)),
-            };
+            return Stage::BackingOff { until, words: Some(explain::unreachable(text)) };
         }
         let until = now + Backoff::REFUSAL.after(self.failures);
-        Stage::Refused {
-            until,
-            words: explain::refused(number, text),
-            job: Some(submission),
-        }
+        Stage::Refused { until, words: explain::refused(number, text), job: Some(submission) }
     }
 
     /// A job that arrived although its reply was lost is found among all jobs. If it isn't there
@@ -335,11 +304,7 @@ impl Workload {
         if let Some(found) = self.adopt(context) {
             return Some(found);
         }
-        if context
-            .poller
-            .last_full()
-            .is_none_or(|answered| answered <= since)
-        {
+        if context.poller.last_full().is_none_or(|answered| answered <= since) {
             return None;
         }
         if second {
@@ -347,18 +312,12 @@ impl Workload {
             return Some(self.back_off(context, None));
         }
         context.poller.want_all_jobs(context.now() + SECOND_LOOK);
-        Some(Stage::Doubtful {
-            since: context.out.last_call(),
-            second: true,
-        })
+        Some(Stage::Doubtful { since: context.out.last_call(), second: true })
     }
 
     fn back_off(&mut self, context: &Context<'_>, words: Option<String>) -> Stage {
         self.failures += 1;
-        Stage::BackingOff {
-            until: context.now() + Backoff::REQUEST.after(self.failures),
-            words,
-        }
+        Stage::BackingOff { until: context.now() + Backoff::REQUEST.after(self.failures), words }
     }
 
     fn rest_until(&mut self, context: &mut Context<'_>, until: Time) -> Option<Stage> {
@@ -380,9 +339,7 @@ impl Workload {
         context: &Context<'a>,
     ) -> impl Iterator<Item = &'a PodView> + use<'a> {
         let store = context.store;
-        self.members
-            .iter()
-            .filter_map(move |uid| store.pod(uid).map(AsRef::as_ref))
+        self.members.iter().filter_map(move |uid| store.pod(uid).map(AsRef::as_ref))
     }
 }
 

@@ -44,8 +44,7 @@ impl fmt::Display for Difference {
 
 fn json(part: &Option<impl serde::Serialize>) -> String {
     let text = part.as_ref().map(serde_json::to_string);
-    text.and_then(Result::ok)
-        .unwrap_or_else(|| "nothing".to_owned())
+    text.and_then(Result::ok).unwrap_or_else(|| "nothing".to_owned())
 }
 
 /// Steps a fresh bridge through the inputs and compares its effects with the recorded ones.
@@ -54,26 +53,15 @@ fn json(part: &Option<impl serde::Serialize>) -> String {
 /// input may be cut short, as a crash would.
 pub fn replay(entries: &[Entry], config: &Config, epoch: Epoch) -> Replayed {
     let mut bridge = Bridge::new(config.clone(), epoch);
-    let mut result = Replayed {
-        inputs: 0,
-        effects: 0,
-        difference: None,
-    };
+    let mut result = Replayed { inputs: 0, effects: 0, difference: None };
     let mut rest = entries.iter().enumerate().peekable();
-    let mut open = Open {
-        at: Time::ZERO,
-        after: None,
-        wanted: Vec::new().into_iter(),
-    };
+    let mut open = Open { at: Time::ZERO, after: None, wanted: Vec::new().into_iter() };
     while let Some((i, entry)) = rest.next() {
         match &entry.what {
             What::Effect(recorded) => match open.compare(i, recorded) {
                 None => result.effects += 1,
                 difference => {
-                    return Replayed {
-                        difference,
-                        ..result
-                    };
+                    return Replayed { difference, ..result };
                 }
             },
             What::Input(input) => {
@@ -82,28 +70,12 @@ pub fn replay(entries: &[Entry], config: &Config, epoch: Epoch) -> Replayed {
                 }
                 result.inputs += 1;
                 let wanted = bridge.step(entry.at, input.clone()).into_iter();
-                open = Open {
-                    at: entry.at,
-                    after: Some(input),
-                    wanted,
-                };
+                open = Open { at: entry.at, after: Some(input), wanted };
             }
         }
-        let more = matches!(
-            rest.peek(),
-            Some((
-                _,
-                Entry {
-                    what: What::Input(_),
-                    ..
-                }
-            ))
-        );
+        let more = matches!(rest.peek(), Some((_, Entry { what: What::Input(_), .. })));
         if let Some(difference) = more.then(|| open.unrecorded(i + 1)).flatten() {
-            return Replayed {
-                difference: Some(difference),
-                ..result
-            };
+            return Replayed { difference: Some(difference), ..result };
         }
     }
     result
@@ -136,13 +108,7 @@ impl<I: Iterator<Item = Effect>> Open<'_, I> {
         replayed: Option<Effect>,
     ) -> Box<Difference> {
         let (at, after) = (self.at, self.after.cloned());
-        Box::new(Difference {
-            entry,
-            at,
-            after,
-            recorded,
-            replayed,
-        })
+        Box::new(Difference { entry, at, after, recorded, replayed })
     }
 }
 
@@ -151,28 +117,18 @@ mod tests {
     use super::*;
 
     fn told(at: u64, input: Input) -> Entry {
-        Entry {
-            at: Time::from_ms(at),
-            what: What::Input(input),
-        }
+        Entry { at: Time::from_ms(at), what: What::Input(input) }
     }
 
     fn wanted(at: u64, effect: Effect) -> Entry {
-        Entry {
-            at: Time::from_ms(at),
-            what: What::Effect(effect),
-        }
+        Entry { at: Time::from_ms(at), what: What::Effect(effect) }
     }
 
     /// The life of a real bridge that hears nothing but its alarm clock.
     fn life() -> Vec<Entry> {
         let mut bridge = Bridge::new(Config::as_shipped(), Epoch::DEFAULT);
         let mut entries = Vec::new();
-        for (at, input) in [
-            (0, Input::Started),
-            (1000, Input::Woke),
-            (2000, Input::Woke),
-        ] {
+        for (at, input) in [(0, Input::Started), (1000, Input::Woke), (2000, Input::Woke)] {
             entries.push(told(at, input.clone()));
             let effects = bridge.step(Time::from_ms(at), input);
             entries.extend(effects.into_iter().map(|effect| wanted(at, effect)));
@@ -202,14 +158,8 @@ mod tests {
         entries.push(wanted(2000, never.clone()));
         entries.push(wanted(2000, never.clone()));
         let difference = again(&entries).difference.unwrap();
-        assert_eq!(
-            (difference.entry, &difference.after),
-            (last, &Some(Input::Woke))
-        );
-        assert_eq!(
-            (difference.recorded.clone(), difference.replayed.clone()),
-            (Some(never), None)
-        );
+        assert_eq!((difference.entry, &difference.after), (last, &Some(Input::Woke)));
+        assert_eq!((difference.recorded.clone(), difference.replayed.clone()), (Some(never), None));
     }
 
     #[test]
@@ -233,16 +183,10 @@ mod tests {
     fn an_effect_that_the_journal_lacks_is_a_difference_unless_it_is_the_end() {
         let effect = Effect::WakeAt(Time::ZERO);
         let input = Input::Started;
-        let mut open = Open {
-            at: Time::ZERO,
-            after: Some(&input),
-            wanted: vec![effect.clone()].into_iter(),
-        };
+        let mut open =
+            Open { at: Time::ZERO, after: Some(&input), wanted: vec![effect.clone()].into_iter() };
         let difference = open.unrecorded(4).unwrap();
-        assert_eq!(
-            (difference.recorded, difference.replayed),
-            (None, Some(effect))
-        );
+        assert_eq!((difference.recorded, difference.replayed), (None, Some(effect)));
         // Whatever the last input leads to, the journal may stop before it.
         let cut = [told(0, Input::Started)];
         assert_eq!(again(&cut).difference, None);
@@ -250,9 +194,7 @@ mod tests {
 
     #[test]
     fn an_effect_before_any_input_is_a_difference() {
-        let difference = again(&[wanted(0, Effect::WakeAt(Time::ZERO))])
-            .difference
-            .unwrap();
+        let difference = again(&[wanted(0, Effect::WakeAt(Time::ZERO))]).difference.unwrap();
         assert_eq!((difference.entry, difference.after), (0, None));
     }
 }

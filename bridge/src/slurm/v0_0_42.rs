@@ -27,11 +27,7 @@ pub(super) fn encode(request: &SlurmRequest) -> HttpRequest {
         SlurmRequest::Jobs => get("/jobs"),
         SlurmRequest::Cancel { job, signal } => cancel(*job, signal.as_deref()),
         SlurmRequest::Nodes => get("/nodes"),
-        SlurmRequest::UpdateNode {
-            node,
-            state,
-            reason,
-        } => {
+        SlurmRequest::UpdateNode { node, state, reason } => {
             let path = format!("/node/{}", escape(node.as_str()));
             post(&path, node::update(*state, reason))
         }
@@ -49,29 +45,20 @@ fn post(path: &str, body: Value) -> HttpRequest {
 fn cancel(job: JobId, signal: Option<&str>) -> HttpRequest {
     let signal = signal.map(|signal| ("signal".to_owned(), signal.to_owned()));
     let request = http(HttpMethod::Delete, &format!("/job/{job}"), None);
-    HttpRequest {
-        query: signal.into_iter().collect(),
-        ..request
-    }
+    HttpRequest { query: signal.into_iter().collect(), ..request }
 }
 
 fn http(method: HttpMethod, path: &str, body: Option<Value>) -> HttpRequest {
-    HttpRequest {
-        method,
-        path: format!("{BASE}{path}"),
-        query: Vec::new(),
-        body,
-    }
+    HttpRequest { method, path: format!("{BASE}{path}"), query: Vec::new(), body }
 }
 
 /// Percent-encodes what can't stand in one segment of a path.
 fn escape(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    name.bytes()
-        .fold(String::new(), |path, byte| match plain(byte) {
-            true => path + char::from(byte).encode_utf8(&mut [0; 4]),
-            false => path + &format!("%{byte:02X}"),
-        })
+    name.bytes().fold(String::new(), |path, byte| match plain(byte) {
+        true => path + char::from(byte).encode_utf8(&mut [0; 4]),
+        false => path + &format!("%{byte:02X}"),
+    })
 }
 
 /// What the reply means.
@@ -142,10 +129,9 @@ fn cancelled(body: &Value) -> Result<SlurmReply, SlurmFault> {
     let codes = trouble.map(|job| (job["error"]["code"].as_i64().unwrap_or(0), &job["error"]));
     match codes.into_iter().find(|(number, _)| *number != 0) {
         None => Ok(SlurmReply::Done),
-        Some((number, error)) => Err(SlurmFault::Refused {
-            number,
-            text: wire::text_or_empty(error, "string"),
-        }),
+        Some((number, error)) => {
+            Err(SlurmFault::Refused { number, text: wire::text_or_empty(error, "string") })
+        }
     }
 }
 

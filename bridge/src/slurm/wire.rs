@@ -47,16 +47,12 @@ pub(crate) fn number(value: &Value) -> Option<u64> {
 
 /// A list, which must be there.
 pub(crate) fn list<'a>(body: &'a Value, key: &str) -> Result<&'a Vec<Value>, Garbled> {
-    body[key]
-        .as_array()
-        .ok_or_else(|| Garbled::new(key, "a list"))
+    body[key].as_array().ok_or_else(|| Garbled::new(key, "a list"))
 }
 
 /// A text, which must be there.
 pub(crate) fn text<'a>(body: &'a Value, key: &str) -> Result<&'a str, Garbled> {
-    body[key]
-        .as_str()
-        .ok_or_else(|| Garbled::new(key, "a text"))
+    body[key].as_str().ok_or_else(|| Garbled::new(key, "a text"))
 }
 
 /// A text, or nothing where it is left out.
@@ -85,10 +81,9 @@ pub(crate) fn refusal(status: u16, body: &Value) -> Option<SlurmFault> {
     }
     match (status, body) {
         (200..=299, Value::Object(_)) => None,
-        (400..=499, Value::String(text)) => Some(SlurmFault::Refused {
-            number: 0,
-            text: text.trim().to_owned(),
-        }),
+        (400..=499, Value::String(text)) => {
+            Some(SlurmFault::Refused { number: 0, text: text.trim().to_owned() })
+        }
         (status, Value::String(text)) => Some(odd(status, text)),
         (status, _) => Some(odd(status, "no error is given")),
     }
@@ -104,10 +99,7 @@ fn refused(error: &Value) -> SlurmFault {
     };
     let texts = [first, second].map(|key| error[key].as_str().unwrap_or_default());
     let text = texts.into_iter().find(|text| !text.is_empty());
-    SlurmFault::Refused {
-        number,
-        text: text.unwrap_or("no reason given").to_owned(),
-    }
+    SlurmFault::Refused { number, text: text.unwrap_or("no reason given").to_owned() }
 }
 
 fn odd(status: u16, text: &str) -> SlurmFault {
@@ -115,17 +107,13 @@ fn odd(status: u16, text: &str) -> SlurmFault {
     if text.is_empty() {
         text.push_str("an empty body");
     }
-    SlurmFault::Unintelligible {
-        why: format!("status {status}: {text}"),
-    }
+    SlurmFault::Unintelligible { why: format!("status {status}: {text}") }
 }
 
 /// The warnings of a reply, one after the other.
 pub(crate) fn warnings(body: &Value) -> String {
     let warnings = body["warnings"].as_array().into_iter().flatten();
-    let texts: Vec<&str> = warnings
-        .filter_map(|warning| warning["description"].as_str())
-        .collect();
+    let texts: Vec<&str> = warnings.filter_map(|warning| warning["description"].as_str()).collect();
     texts.join("; ")
 }
 
@@ -137,10 +125,7 @@ mod tests {
     fn a_number_may_have_flags() {
         let table = [
             (json!(5), Some(5)),
-            (
-                json!({"set": true, "infinite": false, "number": 5}),
-                Some(5),
-            ),
+            (json!({"set": true, "infinite": false, "number": 5}), Some(5)),
             (json!({"number": 5}), Some(5)),
             (json!({"set": false, "infinite": false, "number": 5}), None),
             (json!({"set": true, "infinite": true, "number": 5}), None),
@@ -162,18 +147,10 @@ mod tests {
             (511, error(1007), "1007 why"),
             (422, error(9000), "9000 what"),
             (200, error(0), "0 what"),
-            (
-                401,
-                json!("Authentication failure"),
-                "0 Authentication failure",
-            ),
+            (401, json!("Authentication failure"), "0 Authentication failure"),
             (502, json!("<html>\n"), "? status 502: <html>"),
             (304, json!(""), "? status 304: an empty body"),
-            (
-                500,
-                json!({"errors": []}),
-                "? status 500: no error is given",
-            ),
+            (500, json!({"errors": []}), "? status 500: no error is given"),
             (200, json!("OK"), "? status 200: OK"),
             (200, json!([]), "? status 200: no error is given"),
         ];

@@ -21,24 +21,16 @@ pub(super) fn syntax(error: &ScanError, text: &str) -> YamlError {
 pub(super) fn explain(error: &Error, text: &str) -> YamlError {
     let error = innermost(error);
     let found = Found::new(error, text);
-    form(error, &found)
-        .or_else(|| tab(text, found.place.0))
-        .unwrap_or_else(|| {
-            let whole = error.to_string();
-            let what = whole
-                .rsplit_once(" at line ")
-                .map_or(whole.as_str(), |(what, _)| what);
-            YamlError::at(found.place, what)
-        })
+    form(error, &found).or_else(|| tab(text, found.place.0)).unwrap_or_else(|| {
+        let whole = error.to_string();
+        let what = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
+        YamlError::at(found.place, what)
+    })
 }
 
 fn innermost(error: &Error) -> &Error {
     let error = error.without_snippet();
-    if let Error::AliasError { error, .. } = error {
-        innermost(error)
-    } else {
-        error
-    }
+    if let Error::AliasError { error, .. } = error { innermost(error) } else { error }
 }
 
 /// What stands where the parser stopped.
@@ -105,38 +97,24 @@ fn number(from: u64) -> usize {
 )]
 fn form(error: &Error, found: &Found) -> Option<YamlError> {
     let said = match error {
-        Error::SerdeUnknownField {
-            field, expected, ..
-        } => found
+        Error::SerdeUnknownField { field, expected, .. } => found
             .error(format!("unknown key `{field}`{}", found.within()))
             .with_hint(choice(field, expected)),
-        Error::SerdeUnknownVariant {
-            variant, expected, ..
-        } => found
-            .error(format!(
-                "unknown {} `{variant}`{}",
-                found.word(),
-                found.within()
-            ))
+        Error::SerdeUnknownVariant { variant, expected, .. } => found
+            .error(format!("unknown {} `{variant}`{}", found.word(), found.within()))
             .with_hint(choice(variant, expected)),
         Error::SerdeMissingField { field, .. } => missing(field, found),
         Error::DuplicateMappingKey { key, .. } => duplicate(key.as_deref(), found),
         Error::InvalidScalar { ty, .. } => expected(scalar_type(ty), found),
         Error::Unexpected { expected: what, .. } => expected(shape(what), found),
         Error::InvalidBooleanStrict { .. } => expected("`true` or `false`", found),
-        Error::NullIntoString { .. } => found
-            .error("expected a text, found nothing")
-            .with_hint("write \"\" for an empty text"),
-        Error::SerdeInvalidType {
-            unexpected,
-            expected,
-            ..
+        Error::NullIntoString { .. } => {
+            found.error("expected a text, found nothing").with_hint("write \"\" for an empty text")
         }
-        | Error::SerdeInvalidValue {
-            unexpected,
-            expected,
-            ..
-        } => found.error(format!("expected {expected}, found {unexpected}")),
+        Error::SerdeInvalidType { unexpected, expected, .. }
+        | Error::SerdeInvalidValue { unexpected, expected, .. } => {
+            found.error(format!("expected {expected}, found {unexpected}"))
+        }
         Error::MultipleDocuments { .. } => found
             .error("a second document begins here")
             .with_hint("one document is expected: remove the line `---` and what follows"),
@@ -200,26 +178,16 @@ fn choice(word: &str, allowed: &[&str]) -> String {
 pub fn closest<'a>(word: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let distance =
         |other: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &other.to_lowercase());
-    let best = allowed
-        .iter()
-        .copied()
-        .min_by_key(|other| distance(other))?;
+    let best = allowed.iter().copied().min_by_key(|other| distance(other))?;
     let limit = CLOSE.min(word.chars().count().max(best.chars().count()) / 2);
     (distance(best) <= limit).then_some(best)
 }
 
 /// Tabs can't indent, and the parser notices them late: look for one near where it stopped.
 fn tab(text: &str, from: usize) -> Option<YamlError> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .skip(from.saturating_sub(1))
-        .take(2);
+    let mut lines = text.lines().enumerate().skip(from.saturating_sub(1)).take(2);
     let (at, line) = lines.find(|(_, line)| indentation(line).contains('\t'))?;
-    let column = indentation(line)
-        .chars()
-        .take_while(|&letter| letter != '\t')
-        .count();
+    let column = indentation(line).chars().take_while(|&letter| letter != '\t').count();
     let error = YamlError::at((at + 1, column + 1), "a tab in the indentation");
     Some(error.with_hint("YAML indents with spaces only"))
 }

@@ -63,10 +63,7 @@ impl Locator {
             Inner::Block { first_line, indent } => {
                 (first_line + line.max(1) - 1, indent + column.max(1))
             }
-            Inner::Line {
-                line: at,
-                column: first,
-            } if line <= 1 => (at, first + column.max(1) - 1),
+            Inner::Line { line: at, column: first } if line <= 1 => (at, first + column.max(1) - 1),
             Inner::Line { .. } | Inner::Unknown => node.value,
         }
     }
@@ -88,9 +85,7 @@ impl Locator {
 
     fn node(&self, path: &str) -> Option<&Node> {
         let steps = path::read(path)?;
-        steps
-            .iter()
-            .try_fold(&self.root, |node, step| node.children.get(step))
+        steps.iter().try_fold(&self.root, |node, step| node.children.get(step))
     }
 }
 
@@ -136,26 +131,14 @@ kubernetes:
             ("steps[0]", Some((9, 3)), None),
             ("steps[0].sbatch", Some((10, 11)), Some((10, 3))),
             ("steps[1].scale.to", Some((12, 26)), Some((12, 22))),
-            (
-                "kubernetes.nodes[0].labels[\"a.b/c\"]",
-                Some((18, 14)),
-                Some((18, 7)),
-            ),
-            (
-                "kubernetes.nodes[0].capacity.cpu",
-                Some((20, 12)),
-                Some((20, 7)),
-            ),
+            ("kubernetes.nodes[0].labels[\"a.b/c\"]", Some((18, 14)), Some((18, 7))),
+            ("kubernetes.nodes[0].capacity.cpu", Some((20, 12)), Some((20, 7))),
             ("kubernetes.nodes[1].capacity.cpu", None, None),
             ("steps[2]", None, None),
             ("not a [path", None, None),
         ];
         for (path, value, key) in table {
-            assert_eq!(
-                (locator.locate(path), locator.locate_key(path)),
-                (value, key),
-                "{path}"
-            );
+            assert_eq!((locator.locate(path), locator.locate_key(path)), (value, key), "{path}");
         }
     }
 
@@ -183,11 +166,7 @@ kubernetes:
             ("kubernetes.nodes[3].folded", 1, 3, (24, 7)),
         ];
         for (path, line, column, outer) in table {
-            assert_eq!(
-                locator.inside(path, line, column),
-                outer,
-                "{path} {line}:{column}"
-            );
+            assert_eq!(locator.inside(path, line, column), outer, "{path} {line}:{column}");
         }
         assert_eq!(locator.block("slurm.conf"), Some((4, 4)));
         assert_eq!(locator.block("why"), None);
@@ -205,15 +184,10 @@ kubernetes:
         let locator = Locator::new(TEXT);
         let at = |place| -> Vec<String> {
             let hits = locator.at(place).into_iter();
-            hits.map(|hit| format!("{} {:?}", hit.path, hit.kind))
-                .collect()
+            hits.map(|hit| format!("{} {:?}", hit.path, hit.kind)).collect()
         };
         assert_eq!(at((12, 26)), ["steps[1].scale.to Some(Scalar(\"3\"))"]);
-        let first = [
-            "steps Some(List)",
-            "steps[0] Some(Mapping)",
-            "steps[0].at None",
-        ];
+        let first = ["steps Some(List)", "steps[0] Some(Mapping)", "steps[0].at None"];
         assert_eq!(at((9, 3)), first);
         assert_eq!(at((99, 1)), [""; 0]);
     }

@@ -87,17 +87,9 @@ mod tests {
     fn a_path_reads_back_as_it_was_written() {
         for steps in [
             vec![],
-            vec![
-                Step::Key("steps".into()),
-                Step::Index(3),
-                Step::Key("sbatch".into()),
-            ],
+            vec![Step::Key("steps".into()), Step::Index(3), Step::Key("sbatch".into())],
             vec![Step::Key("labels".into()), Step::Key("a.b/c".into())],
-            vec![
-                Step::Key(r#"odd"]\"#.into()),
-                Step::Key(String::new()),
-                Step::Index(0),
-            ],
+            vec![Step::Key(r#"odd"]\"#.into()), Step::Key(String::new()), Step::Index(0)],
             vec![Step::Index(1), Step::Index(2)],
         ] {
             assert_eq!(read(&write(&steps)), Some(steps));

@@ -74,13 +74,7 @@ impl Node {
 
     fn at(value: Place) -> Self {
         let (children, kind) = (BTreeMap::new(), Kind::Alias);
-        Self {
-            key: None,
-            value,
-            inner: Inner::Unknown,
-            children,
-            kind,
-        }
+        Self { key: None, value, inner: Inner::Unknown, children, kind }
     }
 
     /// Moves it and all below down by so many lines.
@@ -90,15 +84,10 @@ impl Node {
             key.0 += lines;
         }
         match &mut self.inner {
-            Inner::Block {
-                first_line: line, ..
-            }
-            | Inner::Line { line, .. } => *line += lines,
+            Inner::Block { first_line: line, .. } | Inner::Line { line, .. } => *line += lines,
             Inner::Unknown => {}
         }
-        self.children
-            .values_mut()
-            .for_each(|child| child.shift(lines));
+        self.children.values_mut().for_each(|child| child.shift(lines));
     }
 
     /// Collects what begins exactly at `place`, from the outermost.
@@ -193,8 +182,7 @@ where
                 return;
             }
             let child = self.node(&event, span);
-            node.children
-                .insert(Step::Index(node.children.len()), child);
+            node.children.insert(Step::Index(node.children.len()), child);
         }
     }
 
@@ -209,10 +197,7 @@ where
                 let source = span.slice(self.text).unwrap_or_default();
                 let between = source.get(1..source.len().saturating_sub(1));
                 match between == Some(value) && !value.contains('\n') {
-                    true => Inner::Line {
-                        line,
-                        column: column + 1,
-                    },
+                    true => Inner::Line { line, column: column + 1 },
                     false => Inner::Unknown,
                 }
             }
@@ -224,10 +209,7 @@ where
 /// The parser gives the first content that isn't blank: blank lines before it belong to the text.
 fn literal(value: &str, line: usize, column: usize) -> Inner {
     let blank = value.chars().take_while(|&letter| letter == '\n').count();
-    Inner::Block {
-        first_line: line.saturating_sub(blank).max(1),
-        indent: column - 1,
-    }
+    Inner::Block { first_line: line.saturating_sub(blank).max(1), indent: column - 1 }
 }
 
 fn place(span: Span) -> Place {

@@ -17,10 +17,7 @@ fn submit() -> SlurmRequest {
 }
 
 fn cancel() -> SlurmRequest {
-    SlurmRequest::Cancel {
-        job: JobId(6),
-        signal: None,
-    }
+    SlurmRequest::Cancel { job: JobId(6), signal: None }
 }
 
 fn error(number: i64, error: &str, description: &str) -> Value {
@@ -33,15 +30,9 @@ fn a_submit_needs_a_number_and_a_number_is_enough() {
     let table = [
         (200, json!({"job_id": 7, "errors": [], "warnings": []})),
         (200, json!({"job_id": 7, "errors": [], "warnings": held})),
-        (
-            200,
-            json!({"job_id": 7, "errors": [{"error_number": 0, "error": "No error"}]}),
-        ),
+        (200, json!({"job_id": 7, "errors": [{"error_number": 0, "error": "No error"}]})),
         (200, json!({"job_id": 0, "errors": []})),
-        (
-            200,
-            json!({"errors": [], "warnings": [{"description": "Expected type=integer"}]}),
-        ),
+        (200, json!({"errors": [], "warnings": [{"description": "Expected type=integer"}]})),
         (200, json!({"job_id": -1})),
         (
             500,
@@ -55,10 +46,8 @@ fn a_submit_needs_a_number_and_a_number_is_enough() {
         (400, json!("Unable to parse query.")),
         (502, json!("<html>Bad Gateway</html>")),
     ];
-    let lines: Vec<String> = table
-        .iter()
-        .map(|(status, body)| meaning(&submit(), *status, body))
-        .collect();
+    let lines: Vec<String> =
+        table.iter().map(|(status, body)| meaning(&submit(), *status, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         {"Ok":{"submitted":{"job":7}}}
         {"Ok":{"submitted":{"job":7}}}
@@ -76,40 +65,22 @@ fn a_submit_needs_a_number_and_a_number_is_enough() {
 #[test]
 fn an_unknown_job_is_an_answer_and_a_bad_token_is_not() {
     let unknown = error(2017, "Invalid job id specified", "Invalid JobID=6 rejected");
-    let mut token = error(
-        1007,
-        "Protocol authentication error",
-        "Unable to query jobs",
-    );
+    let mut token = error(1007, "Protocol authentication error", "Unable to query jobs");
     token["jobs"] = json!([]);
     let table = [
         (SlurmRequest::Job(JobId(6)), 404, unknown.clone()),
-        (
-            SlurmRequest::Job(JobId(6)),
-            200,
-            json!({"jobs": [], "errors": []}),
-        ),
-        (
-            SlurmRequest::Job(JobId(6)),
-            404,
-            json!("Unable find requested URL."),
-        ),
+        (SlurmRequest::Job(JobId(6)), 200, json!({"jobs": [], "errors": []})),
+        (SlurmRequest::Job(JobId(6)), 404, json!("Unable find requested URL.")),
         (cancel(), 404, unknown),
         (SlurmRequest::Job(JobId(6)), 511, token.clone()),
         (SlurmRequest::Jobs, 511, token.clone()),
         (SlurmRequest::JobStates, 511, token),
         (SlurmRequest::Jobs, 401, json!("Authentication failure")),
         (SlurmRequest::Jobs, 200, json!({"errors": []})),
-        (
-            SlurmRequest::Nodes,
-            200,
-            error(0, "No error", "Failure to query node nope"),
-        ),
+        (SlurmRequest::Nodes, 200, error(0, "No error", "Failure to query node nope")),
     ];
-    let lines: Vec<String> = table
-        .iter()
-        .map(|(request, status, body)| meaning(request, *status, body))
-        .collect();
+    let lines: Vec<String> =
+        table.iter().map(|(request, status, body)| meaning(request, *status, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         {"Ok":{"job":null}}
         {"Ok":{"job":null}}
@@ -134,10 +105,7 @@ fn a_cancel_that_failed_says_so_in_its_own_list() {
         status(2021, "Job/step already completing or completed"),
         status(2002, "Access/permission denied"),
     ];
-    let lines: Vec<String> = table
-        .iter()
-        .map(|body| meaning(&cancel(), 200, body))
-        .collect();
+    let lines: Vec<String> = table.iter().map(|body| meaning(&cancel(), 200, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         {"Ok":"done"}
         {"Ok":"done"}
@@ -214,20 +182,12 @@ fn a_garbled_list_is_named_down_to_the_part() {
     let table = [
         (SlurmRequest::Jobs, json!({"jobs": [{"job_id": "x"}]})),
         (SlurmRequest::Jobs, json!({"jobs": [{"job_id": 1}]})),
-        (
-            SlurmRequest::JobStates,
-            json!({"jobs": [{"job_id": 1, "state": ["RUNNING"]}]}),
-        ),
-        (
-            SlurmRequest::Nodes,
-            json!({"nodes": [{"name": "n1", "cpus": 1}]}),
-        ),
+        (SlurmRequest::JobStates, json!({"jobs": [{"job_id": 1, "state": ["RUNNING"]}]})),
+        (SlurmRequest::Nodes, json!({"nodes": [{"name": "n1", "cpus": 1}]})),
         (SlurmRequest::Nodes, json!({"nodes": {}})),
     ];
-    let lines: Vec<String> = table
-        .iter()
-        .map(|(request, body)| meaning(request, 200, body))
-        .collect();
+    let lines: Vec<String> =
+        table.iter().map(|(request, body)| meaning(request, 200, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
         {"Err":{"unintelligible":{"why":"jobs[0]: `job_id` isn't a whole number of 32 bits"}}}
         {"Err":{"unintelligible":{"why":"jobs[0]: `job_state` isn't a list of words"}}}
@@ -254,8 +214,5 @@ fn a_node_has_its_state_as_slurm_lists_it() {
         state: NodeTarget::Drain,
         reason: "why".into(),
     };
-    assert_eq!(
-        meaning(&drain, 200, &json!({"errors": []})),
-        r#"{"Ok":"done"}"#
-    );
+    assert_eq!(meaning(&drain, 200, &json!({"errors": []})), r#"{"Ok":"done"}"#);
 }

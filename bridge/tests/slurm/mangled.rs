@@ -39,8 +39,7 @@ fn pointers(at: &str, value: &Value, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
         Value::Object(map) => {
-            map.iter()
-                .for_each(|(key, value)| pointers(&format!("{at}/{key}"), value, found));
+            map.iter().for_each(|(key, value)| pointers(&format!("{at}/{key}"), value, found));
         }
         Value::Array(list) => {
             list.iter()
@@ -76,10 +75,7 @@ fn requests() -> [SlurmRequest; 7] {
         SlurmRequest::JobStates,
         SlurmRequest::Job(JobId(2)),
         SlurmRequest::Jobs,
-        SlurmRequest::Cancel {
-            job: JobId(2),
-            signal: None,
-        },
+        SlurmRequest::Cancel { job: JobId(2), signal: None },
         SlurmRequest::Nodes,
         SlurmRequest::UpdateNode {
             node: "n001".into(),

@@ -24,12 +24,7 @@ pub(crate) fn folder(release: &str) -> Option<PathBuf> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     // A worktree may lie deeper than the repository itself.
     let folder = ["../shared", "../../shared"]
-        .map(|shared| {
-            PathBuf::from(root)
-                .join(shared)
-                .join("fixtures/slurmrestd")
-                .join(release)
-        })
+        .map(|shared| PathBuf::from(root).join(shared).join("fixtures/slurmrestd").join(release))
         .into_iter()
         .map(|folder| folder.join("v0.0.42"))
         .find(|folder| folder.is_dir());
@@ -49,12 +44,7 @@ pub(crate) fn exchanges(release: &str) -> Option<Vec<Exchange>> {
         .filter(|name| !name.starts_with("openapi"))
         .collect();
     names.sort();
-    Some(
-        names
-            .into_iter()
-            .map(|name| exchange(&folder, name))
-            .collect(),
-    )
+    Some(names.into_iter().map(|name| exchange(&folder, name)).collect())
 }
 
 fn exchange(folder: &std::path::Path, name: String) -> Exchange {
@@ -66,13 +56,7 @@ fn exchange(folder: &std::path::Path, name: String) -> Exchange {
     let text = |key: &str| request[key].as_str().unwrap().to_owned();
     let status = u16::try_from(reply["status"].as_u64().unwrap()).unwrap();
     let (method, path, body) = (text("method"), text("path"), reply["body"].clone());
-    Exchange {
-        name,
-        method,
-        path,
-        status,
-        body,
-    }
+    Exchange { name, method, path, status, body }
 }
 
 /// The vendor's OpenAPI document.

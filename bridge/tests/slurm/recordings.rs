@@ -19,10 +19,9 @@ fn request(exchange: &Exchange) -> Option<SlurmRequest> {
         ("GET", ["jobs", "state"]) => SlurmRequest::JobStates,
         ("GET", ["jobs"]) => SlurmRequest::Jobs,
         ("GET", ["job", id]) => SlurmRequest::Job(JobId(id.parse().ok()?)),
-        ("DELETE", ["job", id]) => SlurmRequest::Cancel {
-            job: JobId(id.parse().ok()?),
-            signal: None,
-        },
+        ("DELETE", ["job", id]) => {
+            SlurmRequest::Cancel { job: JobId(id.parse().ok()?), signal: None }
+        }
         ("GET", ["nodes"] | ["node", _]) => SlurmRequest::Nodes,
         ("POST", ["node", name]) => SlurmRequest::UpdateNode {
             node: (*name).into(),
@@ -41,13 +40,7 @@ fn in_words(outcome: &Result<SlurmReply, SlurmFault>) -> String {
         Ok(SlurmReply::Job(Some(job))) => job_in_words(job),
         Ok(SlurmReply::Jobs(jobs)) => format!("{} jobs", jobs.len()),
         Ok(SlurmReply::Nodes(nodes)) => match nodes.as_slice() {
-            [one] => format!(
-                "{} {} {:?} {}",
-                one.name,
-                one.state.join("+"),
-                one.reason,
-                one.gres
-            ),
+            [one] => format!("{} {} {:?} {}", one.name, one.state.join("+"), one.reason, one.gres),
             nodes => format!("{} nodes", nodes.len()),
         },
         Ok(SlurmReply::Done) => "done".into(),
@@ -58,23 +51,11 @@ fn in_words(outcome: &Result<SlurmReply, SlurmFault>) -> String {
 }
 
 fn job_in_words(job: &ObservedJob) -> String {
-    let nodes: Vec<String> = job
-        .allocation
-        .iter()
-        .map(|on| format!("{}:{}", on.node, on.cpus))
-        .collect();
+    let nodes: Vec<String> =
+        job.allocation.iter().map(|on| format!("{}:{}", on.node, on.cpus)).collect();
     let reason = job.reason.as_deref().unwrap_or("-");
-    let start = if job.start_time.is_some() {
-        "start known"
-    } else {
-        "start unknown"
-    };
-    format!(
-        "job {} {:?} {reason} [{}] {start}",
-        job.id,
-        job.state,
-        nodes.join(" ")
-    )
+    let start = if job.start_time.is_some() { "start known" } else { "start unknown" };
+    format!("job {} {:?} {reason} [{}] {start}", job.id, job.state, nodes.join(" "))
 }
 
 /// What each recording of 24.11 means, one per line, of those that `wanted` picks by name.
@@ -202,13 +183,7 @@ fn a_newer_slurm_is_understood_through_the_same_version() {
         let riddle = matches!(outcome, Err(SlurmFault::Unintelligible { .. }));
         let expected =
             ["err_bad_type_tasks", "nodes_update_time"].contains(&exchange.name.as_str());
-        assert_eq!(
-            riddle,
-            expected,
-            "{}: {}",
-            exchange.name,
-            in_words(&outcome)
-        );
+        assert_eq!(riddle, expected, "{}: {}", exchange.name, in_words(&outcome));
     }
     assert!(seen > 60, "only {seen} recordings");
 }
@@ -233,12 +208,7 @@ fn the_list_of_states_agrees_with_the_list_of_jobs() {
         return;
     };
     let body = |name: &str| -> Value {
-        exchanges
-            .iter()
-            .find(|exchange| exchange.name == name)
-            .unwrap()
-            .body
-            .clone()
+        exchanges.iter().find(|exchange| exchange.name == name).unwrap().body.clone()
     };
     let Ok(SlurmReply::States(states)) = decode(&SlurmRequest::JobStates, 200, &body("jobs_state"))
     else {

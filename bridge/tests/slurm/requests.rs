@@ -37,25 +37,16 @@ fn bare() -> Submission {
 }
 
 fn requests() -> Vec<SlurmRequest> {
-    let update = |state| SlurmRequest::UpdateNode {
-        node: "n001".into(),
-        state,
-        reason: "why".into(),
-    };
+    let update =
+        |state| SlurmRequest::UpdateNode { node: "n001".into(), state, reason: "why".into() };
     vec![
         SlurmRequest::Submit(Box::new(submission())),
         SlurmRequest::Submit(Box::new(bare())),
         SlurmRequest::JobStates,
         SlurmRequest::Job(JobId(7)),
         SlurmRequest::Jobs,
-        SlurmRequest::Cancel {
-            job: JobId(7),
-            signal: None,
-        },
-        SlurmRequest::Cancel {
-            job: JobId(7),
-            signal: Some("USR1".into()),
-        },
+        SlurmRequest::Cancel { job: JobId(7), signal: None },
+        SlurmRequest::Cancel { job: JobId(7), signal: Some("USR1".into()) },
         SlurmRequest::Nodes,
         update(NodeTarget::Drain),
         update(NodeTarget::Resume),
@@ -82,11 +73,7 @@ fn operation<'a>(openapi: &'a Value, request: &HttpRequest) -> &'a Value {
 
 /// The document says nothing about keys that it doesn't know; we want to hear of them.
 fn strict(mut openapi: Value) -> Value {
-    for schema in openapi["components"]["schemas"]
-        .as_object_mut()
-        .unwrap()
-        .values_mut()
-    {
+    for schema in openapi["components"]["schemas"].as_object_mut().unwrap().values_mut() {
         if schema["properties"].is_object() {
             schema["additionalProperties"] = json!(false);
         }
@@ -105,10 +92,7 @@ fn every_request_is_one_that_the_vendor_documents() {
         assert!(operation.is_object(), "{http:?}");
         for (name, _) in &http.query {
             let mut known = operation["parameters"].as_array().unwrap().iter();
-            assert!(
-                known.any(|known| known["in"] == "query" && known["name"] == **name),
-                "{name}"
-            );
+            assert!(known.any(|known| known["in"] == "query" && known["name"] == **name), "{name}");
         }
         if let Some(body) = &http.body {
             let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
@@ -131,10 +115,7 @@ fn the_schema_would_notice_a_wrong_body() {
         "components": openapi["components"],
     });
     let validator = jsonschema::validator_for(&root).unwrap();
-    for wrong in [
-        json!({"job": {"exclusive": ["true"]}}),
-        json!({"job": {"tasks": "abc"}}),
-    ] {
+    for wrong in [json!({"job": {"exclusive": ["true"]}}), json!({"job": {"tasks": "abc"}})] {
         assert!(!validator.is_valid(&wrong), "{wrong}");
     }
 }
@@ -144,16 +125,9 @@ fn requests_look_like_this() {
     let lines: Vec<String> = requests()
         .iter()
         .map(|request| {
-            let HttpRequest {
-                method,
-                path,
-                query,
-                body,
-            } = encode(request);
-            let query: String = query
-                .iter()
-                .map(|(key, value)| format!("?{key}={value}"))
-                .collect();
+            let HttpRequest { method, path, query, body } = encode(request);
+            let query: String =
+                query.iter().map(|(key, value)| format!("?{key}={value}")).collect();
             let body = body.map(|body| format!("\n  {body}")).unwrap_or_default();
             format!("{} {path}{query}{body}", method.as_str())
         })

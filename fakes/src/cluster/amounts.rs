@@ -20,11 +20,7 @@ impl Amounts {
     /// The API server lets no nonsense through. Should some get here, it counts as more than any
     /// node has, so that it shows instead of passing for nothing.
     pub(crate) fn read(value: &Value) -> Self {
-        Self(
-            pairs(value)
-                .map(|(name, amount)| (name.as_str().into(), milli(amount)))
-                .collect(),
-        )
+        Self(pairs(value).map(|(name, amount)| (name.as_str().into(), milli(amount))).collect())
     }
 
     /// How much of one resource.

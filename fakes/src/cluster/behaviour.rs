@@ -88,10 +88,7 @@ impl PodMatch {
     ) -> bool {
         self.namespace.as_deref().is_none_or(|it| it == namespace)
             && self.name.as_deref().is_none_or(|glob| fits(glob, name))
-            && self
-                .labels
-                .iter()
-                .all(|(key, value)| label(key).as_ref() == Some(value))
+            && self.labels.iter().all(|(key, value)| label(key).as_ref() == Some(value))
     }
 }
 
@@ -126,9 +123,7 @@ fn fits(pattern: &str, text: &str) -> bool {
     let Some(text) = text.strip_prefix(start) else {
         return false;
     };
-    (0..=text.len())
-        .filter(|at| text.is_char_boundary(*at))
-        .any(|at| fits(rest, &text[at..]))
+    (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| fits(rest, &text[at..]))
 }
 
 #[cfg(test)]

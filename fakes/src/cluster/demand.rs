@@ -83,13 +83,8 @@ impl Demand {
                     values: vec![text(value).into()],
                 })
                 .collect(),
-            affinity: affinity
-                .is_array()
-                .then(|| items(affinity).iter().map(Term::read).collect()),
-            tolerations: items(&spec["tolerations"])
-                .iter()
-                .map(Toleration::read)
-                .collect(),
+            affinity: affinity.is_array().then(|| items(affinity).iter().map(Term::read).collect()),
+            tolerations: items(&spec["tolerations"]).iter().map(Toleration::read).collect(),
             unmodelled: unmodelled(spec, required),
         }
     }
@@ -98,10 +93,7 @@ impl Demand {
 impl Term {
     fn read(term: &Value) -> Self {
         let list = |value: &Value| items(value).iter().map(Requirement::read).collect();
-        Self {
-            labels: list(&term["matchExpressions"]),
-            fields: list(&term["matchFields"]),
-        }
+        Self { labels: list(&term["matchExpressions"]), fields: list(&term["matchFields"]) }
     }
 }
 
@@ -118,10 +110,7 @@ impl Requirement {
                 "Lt" => Operator::Lt,
                 _ => Operator::Unknown,
             },
-            values: items(&value["values"])
-                .iter()
-                .map(|value| text(value).to_owned())
-                .collect(),
+            values: items(&value["values"]).iter().map(|value| text(value).to_owned()).collect(),
         }
     }
 
@@ -165,11 +154,7 @@ impl Toleration {
 impl Taint {
     pub(crate) fn read(value: &Value) -> Self {
         let part = |key: &str| text(&value[key]).to_owned();
-        Self {
-            key: part("key"),
-            value: part("value"),
-            effect: part("effect"),
-        }
+        Self { key: part("key"), value: part("value"), effect: part("effect") }
     }
 }
 
@@ -208,10 +193,7 @@ fn unmodelled(spec: &Value, required: &str) -> Vec<&'static str> {
     let host_ports =
         |container: &Value| any(&container["ports"], &|port| count(&port["hostPort"]) > 0);
     [
-        (
-            "spec.affinity.podAffinity",
-            !items(&affinity["podAffinity"][required]).is_empty(),
-        ),
+        ("spec.affinity.podAffinity", !items(&affinity["podAffinity"][required]).is_empty()),
         (
             "spec.affinity.podAntiAffinity",
             !items(&affinity["podAntiAffinity"][required]).is_empty(),
@@ -225,14 +207,9 @@ fn unmodelled(spec: &Value, required: &str) -> Vec<&'static str> {
         ("hostPort", any(&spec["containers"], &host_ports)),
         (
             "spec.volumes[].persistentVolumeClaim",
-            any(&spec["volumes"], &|it| {
-                it["persistentVolumeClaim"].is_object()
-            }),
+            any(&spec["volumes"], &|it| it["persistentVolumeClaim"].is_object()),
         ),
-        (
-            "spec.resourceClaims",
-            !items(&spec["resourceClaims"]).is_empty(),
-        ),
+        ("spec.resourceClaims", !items(&spec["resourceClaims"]).is_empty()),
     ]
     .into_iter()
     .filter_map(|(field, used)| used.then_some(field))
@@ -300,11 +277,7 @@ mod tests {
             (json!({"value": "v"}),                                       false),
         ];
         for (toleration, expected) in rows {
-            assert_eq!(
-                Toleration::read(&toleration).covers(&taint),
-                expected,
-                "{toleration}"
-            );
+            assert_eq!(Toleration::read(&toleration).covers(&taint), expected, "{toleration}");
         }
     }
 
@@ -315,9 +288,6 @@ mod tests {
             "topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}],
             "volumes": [{"emptyDir": {}}],
         });
-        assert_eq!(
-            Demand::read(&spec).unmodelled,
-            ["spec.topologySpreadConstraints", "hostPort"]
-        );
+        assert_eq!(Demand::read(&spec).unmodelled, ["spec.topologySpreadConstraints", "hostPort"]);
     }
 }

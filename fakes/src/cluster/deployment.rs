@@ -92,19 +92,11 @@ fn scale_all(
 fn scale(plan: &mut Plan, it: &Value, set: &Value, want: u64) {
     let have = replicas(set);
     let marks = [
-        (
-            "deployment.kubernetes.io/desired-replicas",
-            replicas(it).to_string(),
-        ),
-        (
-            "deployment.kubernetes.io/max-replicas",
-            (replicas(it) + strategy(it).surge).to_string(),
-        ),
+        ("deployment.kubernetes.io/desired-replicas", replicas(it).to_string()),
+        ("deployment.kubernetes.io/max-replicas", (replicas(it) + strategy(it).surge).to_string()),
     ];
     let annotations = &set["metadata"]["annotations"];
-    let marked = marks
-        .iter()
-        .all(|(key, value)| annotations[*key] == value.as_str());
+    let marked = marks.iter().all(|(key, value)| annotations[*key] == value.as_str());
     if have == want && (marked || want == 0) {
         return;
     }
@@ -206,9 +198,7 @@ fn clean_up(plan: &mut Plan, it: &Value, old: &[&Arc<Value>]) {
         .filter(|set| !deleting(set))
         .collect();
     idle.sort_by_key(|set| revision(set));
-    let surplus = idle
-        .len()
-        .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+    let surplus = idle.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
     for set in &idle[..surplus] {
         plan.send(Request::new(USER, Method::Delete, set_path(set)));
     }
@@ -227,10 +217,7 @@ pub(crate) fn template_hash(it: &Value) -> String {
     let hash = fnv1a(seen.as_bytes());
     let folded = u32::try_from((hash >> 32) ^ (hash & 0xffff_ffff)).unwrap_or_default();
     let digits = folded.to_string();
-    digits
-        .bytes()
-        .map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()]))
-        .collect()
+    digits.bytes().map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()])).collect()
 }
 
 fn path(it: &Value) -> String {

@@ -41,9 +41,7 @@ impl Index {
     /// All nodes by name, with what is held on each.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = (&Node, &Amounts)> {
         static NOTHING: Amounts = Amounts::NONE;
-        self.nodes
-            .iter()
-            .map(|(name, node)| (&**node, self.held.get(name).unwrap_or(&NOTHING)))
+        self.nodes.iter().map(|(name, node)| (&**node, self.held.get(name).unwrap_or(&NOTHING)))
     }
 
     /// Stores what a pod is now, or that it's gone; gives back what it was.

@@ -125,9 +125,7 @@ fn tell_end(plan: &mut Plan, job: &Value, ending: &Ending, tally: &Tally) {
         (!holds(job, "FailureTarget"))
             .then(|| about.warns(COMPONENT, ending.reason, ending.message.clone()))
     } else {
-        tally
-            .quiet()
-            .then(|| about.notes(COMPONENT, "Completed", "Job completed".into()))
+        tally.quiet().then(|| about.notes(COMPONENT, "Completed", "Job completed".into()))
     };
     plan.acts.extend(told.map(Act::Tell));
 }
@@ -143,11 +141,7 @@ fn manage(plan: &mut Plan, at: Moment, job: &Value, spec: &Spec, tally: &mut Tal
         remove(plan, job, &surplus, tally);
         return;
     }
-    let replaced_late = if spec.replace_only_ended {
-        tally.terminating
-    } else {
-        0
-    };
+    let replaced_late = if spec.replace_only_ended { tally.terminating } else { 0 };
     let missing = want.saturating_sub(active + replaced_late);
     if missing == 0 {
         return;
@@ -210,10 +204,8 @@ fn delete(job: &Value, pod: &Pod) -> Act {
 }
 
 fn untrack(pod: &Pod) -> Request {
-    let kept: Vec<&Value> = items(&pod.object["metadata"]["finalizers"])
-        .iter()
-        .filter(|it| *it != TRACKING)
-        .collect();
+    let kept: Vec<&Value> =
+        items(&pod.object["metadata"]["finalizers"]).iter().filter(|it| *it != TRACKING).collect();
     let body = json!({"metadata": {"uid": &*pod.uid, "finalizers": kept}});
     patch(USER, pod_path(&pod.key), body)
 }
@@ -228,10 +220,7 @@ fn create_pod(job: &Value, spec: &Spec, index: Option<u64>) -> Act {
         let metadata = &mut pod["metadata"];
         for (label, value) in [
             ("controller-uid", &job["metadata"]["uid"]),
-            (
-                "batch.kubernetes.io/controller-uid",
-                &job["metadata"]["uid"],
-            ),
+            ("batch.kubernetes.io/controller-uid", &job["metadata"]["uid"]),
             ("job-name", &job["metadata"]["name"]),
             ("batch.kubernetes.io/job-name", &job["metadata"]["name"]),
         ] {

@@ -84,11 +84,7 @@ impl Kubelets {
 
     /// Looks at a pod that is bound to a node of ours.
     pub(crate) fn sync(&mut self, at: Moment, pod: &Pod, node: &Node) -> Outcome {
-        if self
-            .runs
-            .get(&pod.key)
-            .is_some_and(|run| run.uid != pod.uid)
-        {
+        if self.runs.get(&pod.key).is_some_and(|run| run.uid != pod.uid) {
             self.forget(at.now, &pod.key);
         }
         if !self.runs.contains_key(&pod.key) {
@@ -188,11 +184,7 @@ impl Kubelets {
 
     fn seen(&self, at: Moment, pod: &Pod, run: &Run) -> life::Seen {
         let purpose = format!("runtime/{}/{}", pod.key, run.attempt());
-        let ranks = run
-            .behaviour
-            .mpi
-            .as_ref()
-            .map_or(0, |mpi| mpi.ranks as usize);
+        let ranks = run.behaviour.mpi.as_ref().map_or(0, |mpi| mpi.ranks as usize);
         let restart = text(&pod.object["spec"]["restartPolicy"]);
         life::Seen {
             now: at.now,
@@ -217,16 +209,8 @@ impl Kubelets {
         let Some(members) = run.group.as_ref().and_then(|it| self.groups.get(it)) else {
             return vec![];
         };
-        let ranks = run
-            .behaviour
-            .mpi
-            .as_ref()
-            .map_or(0, |mpi| mpi.ranks as usize);
-        let when = if ranks <= members.len() {
-            now
-        } else {
-            now + BARRIER_REPORT
-        };
+        let ranks = run.behaviour.mpi.as_ref().map_or(0, |mpi| mpi.ranks as usize);
+        let when = if ranks <= members.len() { now } else { now + BARRIER_REPORT };
         let waits = |other: &&Key| {
             let run = self.runs.get(other);
             *other != key && run.is_some_and(|run| matches!(run.life, Life::Barrier))
@@ -262,10 +246,7 @@ impl Kubelets {
 
 impl Outcome {
     fn of(plan: Plan) -> Self {
-        Self {
-            plan,
-            look_at: vec![],
-        }
+        Self { plan, look_at: vec![] }
     }
 }
 
@@ -284,9 +265,8 @@ fn remove(pod: &Pod) -> Plan {
 fn show(plan: &mut Plan, at: Moment, pod: &Pod, run: &Run, here: usize) {
     let status = status::of(at, pod, run, here);
     let old = &pod.object["status"];
-    let changed = status
-        .as_object()
-        .is_some_and(|new| new.iter().any(|(field, value)| old[field] != *value));
+    let changed =
+        status.as_object().is_some_and(|new| new.iter().any(|(field, value)| old[field] != *value));
     if changed {
         let body: Value = json!({"metadata": {"uid": &*pod.uid}, "status": status});
         let path = pod_path(&pod.key) + "/status";
@@ -302,16 +282,12 @@ fn tell(plan: &mut Plan, pod: &Pod, run: &Run, to: &Life) {
     match (&run.life, to) {
         (Life::Starting { .. } | Life::BackOff { .. }, Life::Barrier | Life::Running { .. }) => {
             plan.tell(
-                about
-                    .notes(COMPONENT, "Started", format!("Started container {first}"))
-                    .on(node),
+                about.notes(COMPONENT, "Started", format!("Started container {first}")).on(node),
             );
         }
         (from, Life::Stopping { .. }) if !matches!(from, Life::Stopping { .. }) => {
             plan.tell(
-                about
-                    .notes(COMPONENT, "Killing", format!("Stopping container {first}"))
-                    .on(node),
+                about.notes(COMPONENT, "Killing", format!("Stopping container {first}")).on(node),
             );
         }
         (_, Life::BackOff { wait, .. }) if *wait > Span::ZERO => {

@@ -34,10 +34,7 @@ impl Node {
             labels: pairs(&object["metadata"]["labels"])
                 .map(|(key, value)| (key.clone(), text(value).to_owned()))
                 .collect(),
-            taints: items(&object["spec"]["taints"])
-                .iter()
-                .map(Taint::read)
-                .collect(),
+            taints: items(&object["spec"]["taints"]).iter().map(Taint::read).collect(),
             unschedulable: object["spec"]["unschedulable"] == true,
             allocatable,
             object: object.clone(),
@@ -63,10 +60,7 @@ impl Node {
                 && term.fields.iter().all(|it| it.holds(name(&it.key)))
         };
         demand.selector.iter().all(|it| it.holds(label(&it.key)))
-            && demand
-                .affinity
-                .as_ref()
-                .is_none_or(|terms| terms.iter().any(holds))
+            && demand.affinity.as_ref().is_none_or(|terms| terms.iter().any(holds))
     }
 
     /// The first taint with one of these effects that the pod doesn't put up with.
@@ -87,14 +81,12 @@ pub(crate) fn register(at: Moment, node: &Node) -> Plan {
     let hostname = "kubernetes.io/hostname";
     if object["metadata"]["labels"][hostname].is_null() {
         let labels = json!({"metadata": {"labels": {hostname: &*node.name}}});
-        plan.acts
-            .push(Act::Send(patch(&user, path.clone(), labels)));
+        plan.acts.push(Act::Send(patch(&user, path.clone(), labels)));
     }
     let status = missing_status(at, object);
     if status != json!({}) {
         let body = json!({"status": status});
-        plan.acts
-            .push(Act::Send(patch(&user, format!("{path}/status"), body)));
+        plan.acts.push(Act::Send(patch(&user, format!("{path}/status"), body)));
     }
     plan
 }

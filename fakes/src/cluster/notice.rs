@@ -118,9 +118,7 @@ impl Cluster {
         let after = alive(change).map(|object| Arc::new(Node::read(object)));
         let before = self.index.set_node(&name, after.clone());
         let Some(after) = after else { return };
-        let same = before
-            .as_ref()
-            .is_some_and(|before| before.same_to_scheduler(&after));
+        let same = before.as_ref().is_some_and(|before| before.same_to_scheduler(&after));
         if !same && self.waiting.stir() {
             self.soon(now, Work::Schedule);
         }
@@ -166,10 +164,7 @@ impl Cluster {
 }
 
 fn key(change: &Change) -> Key {
-    Key {
-        namespace: change.namespace.clone(),
-        name: change.name.clone(),
-    }
+    Key { namespace: change.namespace.clone(), name: change.name.clone() }
 }
 
 fn alive(change: &Change) -> Option<&Arc<Value>> {

@@ -14,10 +14,7 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn new(namespace: &str, name: &str) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        Self { namespace: namespace.into(), name: name.into() }
     }
 
     pub(crate) fn of(object: &Value) -> Self {
@@ -87,16 +84,12 @@ pub(crate) fn uid(object: &Value) -> &str {
 
 /// The reference to the object's controller.
 pub(crate) fn controller(object: &Value) -> Option<&Value> {
-    items(&object["metadata"]["ownerReferences"])
-        .iter()
-        .find(|owner| owner["controller"] == true)
+    items(&object["metadata"]["ownerReferences"]).iter().find(|owner| owner["controller"] == true)
 }
 
 /// The condition of this type.
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
-    items(&object["status"]["conditions"])
-        .iter()
-        .find(|condition| condition["type"] == kind)
+    items(&object["status"]["conditions"]).iter().find(|condition| condition["type"] == kind)
 }
 
 /// Whether the condition of this type is there and `True`.

@@ -22,12 +22,9 @@ impl Cluster {
                 true
             }
             Act::CreatePod(order) => self.create_pod(now, order, hooks),
-            Act::DeletePod {
-                user,
-                owner,
-                pod,
-                uid,
-            } => self.delete_pod(now, user, &owner, &pod, &uid, hooks),
+            Act::DeletePod { user, owner, pod, uid } => {
+                self.delete_pod(now, user, &owner, &pod, &uid, hooks)
+            }
         })
     }
 

@@ -25,12 +25,7 @@ pub(crate) enum Act {
     /// Create this pod for its controller, and tell of it either way.
     CreatePod(PodOrder),
     /// Delete this pod for its controller, and tell of it.
-    DeletePod {
-        user: &'static str,
-        owner: Subject,
-        pod: Key,
-        uid: String,
-    },
+    DeletePod { user: &'static str, owner: Subject, pod: Key, uid: String },
 }
 
 /// A pod to create.
@@ -109,10 +104,7 @@ impl Subject {
 
     /// An event about this object that should worry somebody.
     pub(crate) fn warns(&self, component: &'static str, reason: &str, message: String) -> Note {
-        Note {
-            warning: true,
-            ..self.notes(component, reason, message)
-        }
+        Note { warning: true, ..self.notes(component, reason, message) }
     }
 }
 

@@ -92,9 +92,7 @@ impl Pod {
                 .and_then(number)
                 .unwrap_or_default(),
             index: annotation(COMPLETION_INDEX).and_then(|text| text.parse().ok()),
-            tracked: items(&metadata["finalizers"])
-                .iter()
-                .any(|it| it == TRACKING),
+            tracked: items(&metadata["finalizers"]).iter().any(|it| it == TRACKING),
             demand,
             object: object.clone(),
         }
@@ -144,10 +142,7 @@ fn finished(epoch: Epoch, object: &Value) -> Option<Time> {
 }
 
 fn restarts(object: &Value) -> u64 {
-    statuses(object)
-        .iter()
-        .map(|it| count(&it["restartCount"]))
-        .sum()
+    statuses(object).iter().map(|it| count(&it["restartCount"])).sum()
 }
 
 /// The order in which surplus pods go: unbound before bound, pending before running, not ready

@@ -79,15 +79,7 @@ fn user(note: &Note) -> String {
 }
 
 fn event(at: Moment, note: &Note, namespace: &str, name: &str) -> serde_json::Value {
-    let Subject {
-        api_version,
-        kind,
-        key: Key {
-            namespace: home,
-            name: about,
-        },
-        uid,
-    } = &note.about;
+    let Subject { api_version, kind, key: Key { namespace: home, name: about }, uid } = &note.about;
     let home = (!home.is_empty()).then_some(&**home);
     let host = (!note.host.is_empty()).then_some(&note.host);
     json!({
@@ -130,10 +122,7 @@ mod tests {
     }
 
     fn at(now: Time) -> Moment {
-        Moment {
-            now,
-            epoch: Epoch::DEFAULT,
-        }
+        Moment { now, epoch: Epoch::DEFAULT }
     }
 
     #[test]
@@ -150,9 +139,8 @@ mod tests {
     #[test]
     fn a_talkative_component_falls_silent_about_an_object() {
         let mut recorder = Recorder::default();
-        let told = (0..100)
-            .filter_map(|n| recorder.record(at(Time::ZERO), &note(&n.to_string())))
-            .count();
+        let told =
+            (0..100).filter_map(|n| recorder.record(at(Time::ZERO), &note(&n.to_string()))).count();
         assert_eq!(told, 25);
         let later = at(Time::ZERO + REFILL);
         assert!(recorder.record(later, &note("x")).is_some());

@@ -46,13 +46,12 @@ pub(crate) fn replicas(set: &Value) -> u64 {
 fn remove(plan: &mut Plan, set: &Value, mut active: Vec<Arc<Pod>>, want: usize) {
     in_order_of_removal(&mut active);
     let surplus = (active.len() - want).min(BURST);
-    plan.acts
-        .extend(active[..surplus].iter().map(|pod| Act::DeletePod {
-            user: USER,
-            owner: Subject::of(set),
-            pod: pod.key.clone(),
-            uid: pod.uid.to_string(),
-        }));
+    plan.acts.extend(active[..surplus].iter().map(|pod| Act::DeletePod {
+        user: USER,
+        owner: Subject::of(set),
+        pod: pod.key.clone(),
+        uid: pod.uid.to_string(),
+    }));
 }
 
 fn add(plan: &mut Plan, at: Moment, set: &Value, there: usize, want: usize) {
@@ -98,8 +97,5 @@ fn available(now: Time, set: &Value, pod: &Pod) -> bool {
 /// When the next ready pod becomes available.
 fn next_available(at: Moment, set: &Value, active: &[Arc<Pod>]) -> Option<Time> {
     let times = active.iter().filter_map(|pod| pod.ready);
-    times
-        .map(|since| since + min_ready(set))
-        .filter(|then| at.now < *then)
-        .min()
+    times.map(|since| since + min_ready(set)).filter(|then| at.now < *then).min()
 }

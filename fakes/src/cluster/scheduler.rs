@@ -84,10 +84,8 @@ fn nowhere(total: usize, reasons: &BTreeMap<String, usize>) -> String {
     if total == 0 {
         return "no nodes available to schedule pods".into();
     }
-    let mut parts: Vec<String> = reasons
-        .iter()
-        .map(|(reason, n)| format!("{n} {reason}"))
-        .collect();
+    let mut parts: Vec<String> =
+        reasons.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
     parts.sort();
     format!("0/{total} nodes are available: {}.", parts.join(", "))
 }
@@ -120,9 +118,7 @@ pub(crate) fn park(at: Moment, pod: &Pod, why: &str) -> Plan {
     });
     let says = condition(&pod.object, "PodScheduled");
     let known = says.is_some_and(|old| {
-        ["status", "reason", "message"]
-            .iter()
-            .all(|field| old[*field] == new[*field])
+        ["status", "reason", "message"].iter().all(|field| old[*field] == new[*field])
     });
     if known {
         return plan;

@@ -81,9 +81,7 @@ fn stay(pod: &Pod, node: &Node) -> Stay {
         .iter()
         .filter(|toleration| taints().any(|taint| toleration.covers(taint)));
     let seconds = used.filter_map(|it| it.seconds).min();
-    seconds.map_or(Stay::Forever, |secs| {
-        Stay::For(Span::secs(u64::try_from(secs).unwrap_or(0)))
-    })
+    seconds.map_or(Stay::Forever, |secs| Stay::For(Span::secs(u64::try_from(secs).unwrap_or(0))))
 }
 
 #[cfg(test)]
@@ -102,21 +100,9 @@ mod tests {
             (json!([]), json!([]), Stay::Forever),
             (json!([soft]), json!([]), Stay::Forever),
             (json!([hard]), json!([]), Stay::For(Span::ZERO)),
-            (
-                json!([hard]),
-                json!([exists("a", Value::Null)]),
-                Stay::Forever,
-            ),
-            (
-                json!([hard]),
-                json!([exists("a", json!(5))]),
-                Stay::For(Span::secs(5)),
-            ),
-            (
-                json!([hard]),
-                json!([exists("a", json!(-5))]),
-                Stay::For(Span::ZERO),
-            ),
+            (json!([hard]), json!([exists("a", Value::Null)]), Stay::Forever),
+            (json!([hard]), json!([exists("a", json!(5))]), Stay::For(Span::secs(5))),
+            (json!([hard]), json!([exists("a", json!(-5))]), Stay::For(Span::ZERO)),
             (
                 json!([hard, taint("c", "NoExecute")]),
                 json!([exists("a", json!(5)), exists("c", json!(3))]),

@@ -71,12 +71,8 @@ impl KubeApi {
         if ![MUTATING, VALIDATING].contains(&kind.key) {
             return;
         }
-        let mutating = self
-            .list(MUTATING)
-            .flat_map(|it| hook::of(it, Phase::Mutating));
-        let validating = self
-            .list(VALIDATING)
-            .flat_map(|it| hook::of(it, Phase::Validating));
+        let mutating = self.list(MUTATING).flat_map(|it| hook::of(it, Phase::Mutating));
+        let validating = self.list(VALIDATING).flat_map(|it| hook::of(it, Phase::Validating));
         self.hooks = mutating.chain(validating).collect();
     }
 
@@ -90,19 +86,11 @@ impl KubeApi {
         old: Option<&Arc<Value>>,
     ) -> Result<Value, Refusal> {
         let all = self.hooks.clone();
-        let mine: Vec<&Hook> = all
-            .iter()
-            .filter(|hook| hook.phase == Phase::Mutating)
-            .collect();
+        let mine: Vec<&Hook> = all.iter().filter(|hook| hook.phase == Phase::Mutating).collect();
         let mut last_change = 0;
         let mut ran = vec![false; mine.len()];
         for (place, hook) in mine.iter().enumerate() {
-            let subject = Subject {
-                call,
-                operation,
-                object: Some(&object),
-                old,
-            };
+            let subject = Subject { call, operation, object: Some(&object), old };
             let Some(verdict) = self.ask(hooks, hook, &subject)? else {
                 continue;
             };
@@ -117,12 +105,7 @@ impl KubeApi {
             if !ran[place] || !hook.reinvoke {
                 continue;
             }
-            let subject = Subject {
-                call,
-                operation,
-                object: Some(&object),
-                old,
-            };
+            let subject = Subject { call, operation, object: Some(&object), old };
             if let Some(verdict) = self.ask(hooks, hook, &subject)?
                 && let Some(changed) = apply(call, hook, &object, verdict)?
             {
@@ -143,12 +126,7 @@ impl KubeApi {
     ) -> Result<(), Refusal> {
         let all = self.hooks.clone();
         for hook in all.iter().filter(|hook| hook.phase == Phase::Validating) {
-            let subject = Subject {
-                call,
-                operation,
-                object,
-                old,
-            };
+            let subject = Subject { call, operation, object, old };
             self.ask(hooks, hook, &subject)?;
         }
         Ok(())
@@ -175,11 +153,7 @@ impl KubeApi {
             Err(why) => Err(why),
         };
         match answer {
-            Ok(Verdict::Denied {
-                code,
-                reason,
-                message,
-            }) => {
+            Ok(Verdict::Denied { code, reason, message }) => {
                 let message = review::denial(&hook.name, &reason, &message);
                 Err(Refusal::denied(code, reason, message))
             }
@@ -219,7 +193,5 @@ fn apply(
         let version = call.target.kind.api_version(call.target.version);
         map.insert("apiVersion".into(), version.into());
     }
-    decode::object(call, changed)
-        .map(Some)
-        .map_err(|refusal| hook.failed(&refusal.message))
+    decode::object(call, changed).map(Some).map_err(|refusal| hook.failed(&refusal.message))
 }

@@ -65,30 +65,12 @@ fn check_shape(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
         expect(object, &[key], "object", Value::is_object).map_err(refuse)?;
     }
     for key in ["labels", "annotations"] {
-        expect(
-            object,
-            &["metadata", key],
-            "map[string]string",
-            is_string_map,
-        )
-        .map_err(refuse)?;
+        expect(object, &["metadata", key], "map[string]string", is_string_map).map_err(refuse)?;
     }
-    for key in [
-        "name",
-        "namespace",
-        "generateName",
-        "uid",
-        "resourceVersion",
-    ] {
+    for key in ["name", "namespace", "generateName", "uid", "resourceVersion"] {
         expect(object, &["metadata", key], "string", Value::is_string).map_err(refuse)?;
     }
-    expect(
-        object,
-        &["metadata", "finalizers"],
-        "[]string",
-        is_string_list,
-    )
-    .map_err(refuse)?;
+    expect(object, &["metadata", "finalizers"], "[]string", is_string_list).map_err(refuse)?;
     let refs = ["metadata", "ownerReferences"];
     expect(object, &refs, "[]v1.OwnerReference", is_object_list).map_err(refuse)?;
     pod_shape(call.target.kind, object).map_err(refuse)
@@ -99,20 +81,10 @@ fn pod_shape(kind: &Kind, object: &Value) -> Result<(), String> {
     let spec = match kind.key {
         "pods" => object.get("spec"),
         "jobs.batch" | "deployments.apps" | "replicasets.apps" => {
-            expect(
-                object,
-                &["spec", "template"],
-                "v1.PodTemplateSpec",
-                Value::is_object,
-            )?;
+            expect(object, &["spec", "template"], "v1.PodTemplateSpec", Value::is_object)?;
             let template = ["spec", "template", "metadata"];
             expect(object, &template, "v1.ObjectMeta", Value::is_object)?;
-            expect(
-                object,
-                &["spec", "template", "spec"],
-                "v1.PodSpec",
-                Value::is_object,
-            )?;
+            expect(object, &["spec", "template", "spec"], "v1.PodSpec", Value::is_object)?;
             let labels = ["spec", "template", "metadata", "labels"];
             expect(object, &labels, "map[string]string", is_string_map)?;
             object::at(object, &["spec", "template", "spec"])
@@ -120,32 +92,15 @@ fn pod_shape(kind: &Kind, object: &Value) -> Result<(), String> {
         _ => None,
     };
     let Some(spec) = spec else { return Ok(()) };
-    for key in [
-        "containers",
-        "initContainers",
-        "tolerations",
-        "volumes",
-        "schedulingGates",
-    ] {
+    for key in ["containers", "initContainers", "tolerations", "volumes", "schedulingGates"] {
         expect(spec, &[key], "list of objects", is_object_list)?;
     }
-    for container in ["containers", "initContainers"]
-        .iter()
-        .flat_map(|key| object::items(spec, &[key]))
+    for container in
+        ["containers", "initContainers"].iter().flat_map(|key| object::items(spec, &[key]))
     {
-        expect(
-            container,
-            &["resources"],
-            "v1.ResourceRequirements",
-            Value::is_object,
-        )?;
+        expect(container, &["resources"], "v1.ResourceRequirements", Value::is_object)?;
         for key in ["requests", "limits"] {
-            expect(
-                container,
-                &["resources", key],
-                "v1.ResourceList",
-                Value::is_object,
-            )?;
+            expect(container, &["resources", key], "v1.ResourceList", Value::is_object)?;
         }
     }
     strategy::undecodable(spec)
@@ -168,21 +123,15 @@ fn expect(
 }
 
 fn is_string_map(value: &Value) -> bool {
-    value
-        .as_object()
-        .is_some_and(|map| map.values().all(Value::is_string))
+    value.as_object().is_some_and(|map| map.values().all(Value::is_string))
 }
 
 fn is_string_list(value: &Value) -> bool {
-    value
-        .as_array()
-        .is_some_and(|list| list.iter().all(Value::is_string))
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_string))
 }
 
 fn is_object_list(value: &Value) -> bool {
-    value
-        .as_array()
-        .is_some_and(|list| list.iter().all(Value::is_object))
+    value.as_array().is_some_and(|list| list.iter().all(Value::is_object))
 }
 
 fn json_type(value: &Value) -> &'static str {

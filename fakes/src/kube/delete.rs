@@ -55,9 +55,8 @@ impl DeleteOptions {
             })?),
             None => object::at(body, &["gracePeriodSeconds"]).and_then(Value::as_i64),
         };
-        let propagation = request
-            .query("propagationPolicy")
-            .or_else(|| given(&["propagationPolicy"]));
+        let propagation =
+            request.query("propagationPolicy").or_else(|| given(&["propagationPolicy"]));
         Ok(Self {
             grace_secs,
             uid: given(&["preconditions", "uid"]).map(Into::into),
@@ -148,10 +147,7 @@ impl KubeApi {
         let chosen: Vec<Arc<Value>> = self.select(target, &selection).cloned().collect();
         for object in chosen {
             let one = Call {
-                target: Target {
-                    name: Some(object::name(&object)),
-                    ..*target
-                },
+                target: Target { name: Some(object::name(&object)), ..*target },
                 ..call.clone()
             };
             self.validate_by_hooks(&one, hooks, Operation::Delete, None, Some(&object))?;

@@ -101,11 +101,7 @@ impl KubeApi {
     }
 
     fn steps_for(&self, uid: &str) -> Vec<Step> {
-        match self
-            .store
-            .by_uid(uid)
-            .and_then(|key| Some((key, self.store.at(key)?)))
-        {
+        match self.store.by_uid(uid).and_then(|key| Some((key, self.store.at(key)?))) {
             None => self.after_owner(uid),
             Some((key, owner)) if object::finalizers(owner).any(|name| name == ORPHAN) => {
                 self.orphan_all(uid, key)
@@ -137,19 +133,13 @@ impl KubeApi {
     }
 
     fn orphan_all(&self, uid: &str, owner: &ObjectKey) -> Vec<Step> {
-        let forget = self
-            .dependents(uid)
-            .map(|(key, _)| Step::Forget(key.clone(), uid.to_owned()));
-        forget
-            .chain([Step::Release(owner.clone(), ORPHAN)])
-            .collect()
+        let forget = self.dependents(uid).map(|(key, _)| Step::Forget(key.clone(), uid.to_owned()));
+        forget.chain([Step::Release(owner.clone(), ORPHAN)]).collect()
     }
 
     fn foreground(&self, uid: &str, owner: &ObjectKey) -> Vec<Step> {
         let blocking = self.dependents(uid).any(|(_, object)| blocks(uid, object));
-        let live = self
-            .dependents(uid)
-            .filter(|(_, object)| !object::is_deleting(object));
+        let live = self.dependents(uid).filter(|(_, object)| !object::is_deleting(object));
         let mut steps: Vec<Step> = live
             .map(|(key, object)| Step::Delete(key.clone(), object::uid(object).to_owned()))
             .collect();
@@ -168,10 +158,8 @@ impl KubeApi {
             }
             Step::Forget(key, uid) => {
                 let refs = object::items(self.store.at(&key)?, &["metadata", "ownerReferences"]);
-                let kept: Vec<&Value> = refs
-                    .iter()
-                    .filter(|owner| object::text(owner, &["uid"]) != uid)
-                    .collect();
+                let kept: Vec<&Value> =
+                    refs.iter().filter(|owner| object::text(owner, &["uid"]) != uid).collect();
                 self.patch_of(&key, "ownerReferences", &json!(kept))
             }
             Step::Release(key, finalizer) => {
@@ -192,17 +180,11 @@ impl KubeApi {
 /// Whether the reference to this owner is of a kind that we serve: others may live elsewhere.
 fn is_known(uid: &str, object: &Value) -> bool {
     let refs = object::items(object, &["metadata", "ownerReferences"]);
-    refs.iter()
-        .filter(|owner| object::text(owner, &["uid"]) == uid)
-        .all(|owner| {
-            let group = object::text(owner, &["apiVersion"])
-                .rsplit_once('/')
-                .map_or("", |it| it.0);
-            let kind = object::text(owner, &["kind"]);
-            KINDS
-                .iter()
-                .any(|known| known.group == group && known.kind == kind)
-        })
+    refs.iter().filter(|owner| object::text(owner, &["uid"]) == uid).all(|owner| {
+        let group = object::text(owner, &["apiVersion"]).rsplit_once('/').map_or("", |it| it.0);
+        let kind = object::text(owner, &["kind"]);
+        KINDS.iter().any(|known| known.group == group && known.kind == kind)
+    })
 }
 
 /// Whether the owner may not go before this dependent.

@@ -84,9 +84,7 @@ impl Kind {
 
 /// Whether anything is served under this group and version.
 pub(crate) fn serves(group: &str, version: &str) -> bool {
-    KINDS
-        .iter()
-        .any(|kind| kind.group == group && kind.versions.contains(&version))
+    KINDS.iter().any(|kind| kind.group == group && kind.versions.contains(&version))
 }
 
 /// A namespaced core kind with nothing special; rows say how they differ.

@@ -32,12 +32,7 @@ pub(crate) struct Log {
 impl Log {
     /// An empty log that keeps at least `window` entries.
     pub(crate) fn new(window: usize) -> Self {
-        Self {
-            full: VecDeque::new(),
-            open: vec![],
-            window,
-            forgotten: 0,
-        }
+        Self { full: VecDeque::new(), open: vec![], window, forgotten: 0 }
     }
 
     /// The last version that isn't known any more; 0 if all are.
@@ -51,8 +46,7 @@ impl Log {
         if self.open.len() < self.chunk() {
             return;
         }
-        self.full
-            .push_back(Arc::new(std::mem::take(&mut self.open)));
+        self.full.push_back(Arc::new(std::mem::take(&mut self.open)));
         while (self.full.len() - 1) * self.chunk() >= self.window {
             let oldest = self.full.pop_front();
             let last = oldest.and_then(|chunk| chunk.last().map(|entry| entry.version));

@@ -15,9 +15,7 @@ pub(crate) fn at<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
 
 /// The list at a path of keys; empty where there is none.
 pub(crate) fn items<'a>(object: &'a Value, path: &[&str]) -> &'a [Value] {
-    at(object, path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    at(object, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// `metadata.name`.
@@ -47,16 +45,12 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// The finalizers that hold the object.
 pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
-    items(object, &["metadata", "finalizers"])
-        .iter()
-        .filter_map(Value::as_str)
+    items(object, &["metadata", "finalizers"]).iter().filter_map(Value::as_str)
 }
 
 /// The uids in `metadata.ownerReferences`.
 pub(crate) fn owners(object: &Value) -> impl Iterator<Item = &str> {
-    items(object, &["metadata", "ownerReferences"])
-        .iter()
-        .map(|owner| text(owner, &["uid"]))
+    items(object, &["metadata", "ownerReferences"]).iter().map(|owner| text(owner, &["uid"]))
 }
 
 /// The map under `key`, made if it isn't one.

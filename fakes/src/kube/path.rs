@@ -42,13 +42,7 @@ impl<'a> Target<'a> {
         if cluster_wide_name || stray_namespace {
             return Err(Refusal::unknown_resource());
         }
-        Ok(Self {
-            kind,
-            version,
-            namespace,
-            name,
-            subresource,
-        })
+        Ok(Self { kind, version, namespace, name, subresource })
     }
 
     /// `pods/binding`, `jobs.batch`: as the audit counts it.
@@ -81,14 +75,8 @@ mod tests {
             ("/api/v1/namespaces/a/pods/b/binding", "pods a b binding"),
             ("/api/v1/namespaces/a", "namespaces  a -"),
             ("/api/v1/namespaces/a/status", "namespaces  a status"),
-            (
-                "/apis/apps/v1/namespaces/a/deployments/b/scale",
-                "deployments.apps a b scale",
-            ),
-            (
-                "/apis/slinky.slurm.net/v1alpha1/nodesets",
-                "nodesets.slinky.slurm.net  - -",
-            ),
+            ("/apis/apps/v1/namespaces/a/deployments/b/scale", "deployments.apps a b scale"),
+            ("/apis/slinky.slurm.net/v1alpha1/nodesets", "nodesets.slinky.slurm.net  - -"),
         ];
         for (path, expected) in table {
             let target = Target::parse(path).ok().unwrap();
@@ -113,11 +101,7 @@ mod tests {
             "/api/v1/pods/a",
             "/api/v1/namespaces/a/nodes",
         ] {
-            assert_eq!(
-                Target::parse(path).err().map(|refusal| refusal.code),
-                Some(404),
-                "{path}"
-            );
+            assert_eq!(Target::parse(path).err().map(|refusal| refusal.code), Some(404), "{path}");
         }
     }
 }

@@ -113,10 +113,7 @@ impl KubeApi {
         };
         let limit = limit_parameter(request)?;
         let body = page(target, &objects, version, token.as_ref(), limit);
-        Ok(Response {
-            status: 200,
-            body: Arc::new(body),
-        })
+        Ok(Response { status: 200, body: Arc::new(body) })
     }
 
     /// The objects that were meant at a version: now, with what came after undone.
@@ -146,9 +143,7 @@ impl KubeApi {
                 (_, Some(previous)) => objects.insert(key(previous), previous.clone()),
             };
         }
-        let meant = objects
-            .into_values()
-            .filter(|object| selection.matches(object));
+        let meant = objects.into_values().filter(|object| selection.matches(object));
         Ok(meant.collect())
     }
 }
@@ -161,15 +156,10 @@ fn page(
     token: Option<&Continue>,
     limit: usize,
 ) -> Value {
-    let place = |object: &Value| {
-        (
-            object::namespace(object).to_owned(),
-            object::name(object).to_owned(),
-        )
-    };
-    let start = token.map_or(0, |token| {
-        objects.partition_point(|object| place(object) <= token.after)
-    });
+    let place =
+        |object: &Value| (object::namespace(object).to_owned(), object::name(object).to_owned());
+    let start =
+        token.map_or(0, |token| objects.partition_point(|object| place(object) <= token.after));
     let rest = &objects[start..];
     let (items, left) = rest.split_at(limit.min(rest.len()));
     let mut metadata = json!({"resourceVersion": version.to_string()});
@@ -199,23 +189,18 @@ fn item(target: &Target<'_>, object: &Arc<Value>) -> Value {
 fn encode_continue(version: u64, (namespace, name): (String, String)) -> String {
     let start = format!("{namespace}/{name}");
     base64::encode(
-        json!({"v": "meta.k8s.io/v1", "rv": version, "start": start})
-            .to_string()
-            .as_bytes(),
+        json!({"v": "meta.k8s.io/v1", "rv": version, "start": start}).to_string().as_bytes(),
     )
 }
 
 fn decode_continue(token: &str) -> Result<Continue, Refusal> {
     let bad = |why: &str| {
-        Refusal::bad_request(format!(
-            "invalid continue token: continue key is not valid: {why}"
-        ))
+        Refusal::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
     };
     let bytes = base64::decode(token).ok_or_else(|| bad("illegal base64 data"))?;
     let token: Value = serde_json::from_slice(&bytes).map_err(|error| bad(&error.to_string()))?;
-    let version = token["rv"]
-        .as_u64()
-        .ok_or_else(|| bad("incorrect encoded start resourceVersion"))?;
+    let version =
+        token["rv"].as_u64().ok_or_else(|| bad("incorrect encoded start resourceVersion"))?;
     let start = object::text(&token, &["start"]);
     let (namespace, name) = start.split_once('/').ok_or_else(|| bad("no start"))?;
     let after = (namespace.to_owned(), name.to_owned());
@@ -225,9 +210,7 @@ fn decode_continue(token: &str) -> Result<Continue, Refusal> {
 fn limit_parameter(request: &Request) -> Result<usize, Refusal> {
     let text = request.query("limit").unwrap_or("0");
     let limit: usize = text.parse().map_err(|_| {
-        Refusal::bad_request(format!(
-            "strconv.ParseInt: parsing \"{text}\": invalid syntax"
-        ))
+        Refusal::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax"))
     })?;
     Ok(if limit == 0 { usize::MAX } else { limit })
 }

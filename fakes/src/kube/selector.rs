@@ -44,10 +44,7 @@ impl LabelSelector {
         let mut all_of = vec![];
         for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
             let value = value.as_str().unwrap_or("").to_owned();
-            all_of.push(Requirement {
-                key: key.clone(),
-                rule: Rule::In(BTreeSet::from([value])),
-            });
+            all_of.push(Requirement { key: key.clone(), rule: Rule::In(BTreeSet::from([value])) });
         }
         for expression in object::items(selector, &["matchExpressions"]) {
             all_of.push(expression_of(expression)?);
@@ -95,9 +92,7 @@ fn expression_of(expression: &Value) -> Result<Requirement, String> {
         "Exists" => Rule::Exists,
         "DoesNotExist" => Rule::Absent,
         other => {
-            return Err(format!(
-                "\"{other}\" is not a valid label selector operator"
-            ));
+            return Err(format!("\"{other}\" is not a valid label selector operator"));
         }
     };
     Ok(Requirement { key, rule })
@@ -138,19 +133,13 @@ fn requirement(clause: &str) -> Result<Requirement, String> {
 }
 
 fn set_requirement(head: &str, list: &str) -> Result<Requirement, String> {
-    let list = list
-        .strip_suffix(')')
-        .ok_or_else(|| "found '', expected: ',', or ')'".to_owned())?;
-    let values = list
-        .split(',')
-        .map(|value| value.trim().to_owned())
-        .collect();
+    let list =
+        list.strip_suffix(')').ok_or_else(|| "found '', expected: ',', or ')'".to_owned())?;
+    let values = list.split(',').map(|value| value.trim().to_owned()).collect();
     match head.split_whitespace().collect::<Vec<_>>().as_slice() {
         [key, "in"] => checked(key, Rule::In(values)),
         [key, "notin"] => checked(key, Rule::NotIn(values)),
-        [_, other] => Err(format!(
-            "found '{other}', expected: in, notin, =, ==, !=, gt, lt"
-        )),
+        [_, other] => Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
         _ => Err(format!("found '{head}', expected: identifier")),
     }
 }
@@ -199,17 +188,12 @@ impl FieldSelector {
 
     /// Whether an object is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.all_of
-            .iter()
-            .all(|(field, same, value)| is_field(object, field, value) == *same)
+        self.all_of.iter().all(|(field, same, value)| is_field(object, field, value) == *same)
     }
 
     /// The value that a field must have, if the selector says one.
     pub(crate) fn required(&self, field: &str) -> Option<&str> {
-        let found = self
-            .all_of
-            .iter()
-            .find(|(key, same, _)| *same && key == field);
+        let found = self.all_of.iter().find(|(key, same, _)| *same && key == field);
         found.map(|(_, _, value)| value.as_str())
     }
 }
@@ -226,12 +210,8 @@ fn unknown_field(field: &str, known: &[&str]) -> String {
 
 fn is_field(object: &Value, field: &str, value: &str) -> bool {
     let found = match field {
-        "source" => object
-            .get("source")
-            .and_then(|source| source.get("component")),
-        field => field
-            .split('.')
-            .try_fold(object, |value, key| value.get(key)),
+        "source" => object.get("source").and_then(|source| source.get("component")),
+        field => field.split('.').try_fold(object, |value, key| value.get(key)),
     };
     match found {
         Some(Value::String(text)) => text == value,
@@ -286,10 +266,7 @@ mod tests {
     fn nonsense_is_refused_as_a_selector() {
         for text in ["a in (b", "a near (b)", "=b", "a b", "!"] {
             let error = LabelSelector::parse(text).unwrap_err();
-            assert!(
-                error.starts_with("unable to parse requirement"),
-                "{text}: {error}"
-            );
+            assert!(error.starts_with("unable to parse requirement"), "{text}: {error}");
         }
     }
 
@@ -314,9 +291,6 @@ mod tests {
         assert_eq!(selected("metadata.name=n1"), Ok(true));
         assert_eq!(selected("metadata.name!=n1"), Ok(false));
         assert_eq!(selected("spec.unschedulable=false"), Ok(true));
-        assert_eq!(
-            selected("spec.x=1"),
-            Err("field label not supported: spec.x".into())
-        );
+        assert_eq!(selected("spec.x=1"), Err("field label not supported: spec.x".into()));
     }
 }

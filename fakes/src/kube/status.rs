@@ -23,12 +23,7 @@ const MODIFIED: &str = "the object has been modified; please apply your changes 
 
 impl Refusal {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            reason: Cow::Borrowed(reason),
-            message: message.into(),
-            details: None,
-        }
+        Self { code, reason: Cow::Borrowed(reason), message: message.into(), details: None }
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
@@ -44,11 +39,8 @@ impl Refusal {
 
     /// 404: the group and version exist, the resource in it doesn't.
     pub(crate) fn unknown_resource() -> Self {
-        let mut refusal = Self::new(
-            404,
-            "NotFound",
-            "the server could not find the requested resource",
-        );
+        let mut refusal =
+            Self::new(404, "NotFound", "the server could not find the requested resource");
         refusal.details = Some(json!({}));
         refusal
     }
@@ -66,10 +58,7 @@ impl Refusal {
 
     /// 409 for another reason.
     pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let text = format!(
-            "Operation cannot be fulfilled on {} \"{name}\": {why}",
-            kind.key
-        );
+        let text = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.key);
         Self::new(409, "Conflict", text).about(kind, name)
     }
 
@@ -117,11 +106,8 @@ impl Refusal {
             }
         };
         about["causes"] = errors.iter().map(FieldError::cause).collect();
-        let mut refusal = Self::new(
-            422,
-            "Invalid",
-            format!("{what} \"{name}\" is invalid: {text}"),
-        );
+        let mut refusal =
+            Self::new(422, "Invalid", format!("{what} \"{name}\" is invalid: {text}"));
         refusal.details = Some(about);
         refusal
     }
@@ -152,12 +138,7 @@ impl Refusal {
 
     /// Admission said no, in the webhook's own words.
     pub(crate) fn denied(code: u16, reason: String, message: String) -> Self {
-        Self {
-            code,
-            reason: Cow::Owned(reason),
-            message,
-            details: None,
-        }
+        Self { code, reason: Cow::Owned(reason), message, details: None }
     }
 
     /// 403: not allowed for this object.
@@ -179,11 +160,7 @@ impl Refusal {
 
     /// 410: the history doesn't reach back that far.
     pub(crate) fn gone(asked: u64, oldest: u64) -> Self {
-        Self::new(
-            410,
-            "Expired",
-            format!("too old resource version: {asked} ({oldest})"),
-        )
+        Self::new(410, "Expired", format!("too old resource version: {asked} ({oldest})"))
     }
 
     /// 410: the list can't be continued.
@@ -222,11 +199,8 @@ impl Refusal {
     /// 500.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         let message: String = message.into();
-        let mut refusal = Self::new(
-            500,
-            "InternalError",
-            format!("Internal error occurred: {message}"),
-        );
+        let mut refusal =
+            Self::new(500, "InternalError", format!("Internal error occurred: {message}"));
         refusal.details = Some(json!({"causes": [{"message": message}]}));
         refusal
     }
@@ -257,10 +231,7 @@ impl Refusal {
         if let Some(about) = self.details {
             body["details"] = about;
         }
-        Response {
-            status: self.code,
-            body: Arc::new(body),
-        }
+        Response { status: self.code, body: Arc::new(body) }
     }
 }
 

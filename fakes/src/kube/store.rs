@@ -95,11 +95,7 @@ impl Table {
         namespace: &str,
     ) -> impl Iterator<Item = &'a Arc<Value>> + use<'a> {
         let all = namespace.is_empty();
-        let one = self
-            .objects
-            .get(namespace)
-            .into_iter()
-            .filter(move |_| !all);
+        let one = self.objects.get(namespace).into_iter().filter(move |_| !all);
         let every = self.objects.values().filter(move |_| all);
         one.chain(every).flat_map(Names::values)
     }
@@ -108,10 +104,7 @@ impl Table {
 impl Store {
     /// An empty store whose logs keep so many events of each kind.
     pub(crate) fn new(window: usize) -> Self {
-        let table = Table {
-            objects: BTreeMap::new(),
-            log: Log::new(window),
-        };
+        let table = Table { objects: BTreeMap::new(), log: Log::new(window) };
         Self {
             version: 0,
             tables: KINDS.iter().map(|kind| (kind.key, table.clone())).collect(),
@@ -188,9 +181,7 @@ impl Store {
     ) -> Arc<Value> {
         let object = self.stamped(object);
         let key = key_of(kind, &object, self.existing_key(&object));
-        let previous = self
-            .names(kind, &key)
-            .insert(key.name.clone(), object.clone());
+        let previous = self.names(kind, &key).insert(key.name.clone(), object.clone());
         self.reindex(&key, previous.as_deref(), Some(&object));
         let change = match previous {
             Some(_) => ChangeKind::Modified,
@@ -220,10 +211,7 @@ impl Store {
     }
 
     fn names(&mut self, kind: &Kind, key: &ObjectKey) -> &mut Names {
-        let table = self
-            .tables
-            .get_mut(kind.key)
-            .expect("every kind has a table");
+        let table = self.tables.get_mut(kind.key).expect("every kind has a table");
         table.objects.entry(key.namespace.clone()).or_default()
     }
 
@@ -242,10 +230,7 @@ impl Store {
         previous: Option<Arc<Value>>,
         user: &Arc<str>,
     ) {
-        let table = self
-            .tables
-            .get_mut(key.resource)
-            .expect("every kind has a table");
+        let table = self.tables.get_mut(key.resource).expect("every kind has a table");
         table.log.push(Entry {
             version: self.version,
             kind,
@@ -300,10 +285,7 @@ fn owners(object: Option<&Value>) -> Vec<&str> {
 /// The node of a pod, if it has one.
 fn node(pod: Option<&Value>) -> Vec<&str> {
     let node = pod.map_or("", |pod| object::text(pod, &["spec", "nodeName"]));
-    Some(node)
-        .filter(|node| !node.is_empty())
-        .into_iter()
-        .collect()
+    Some(node).filter(|node| !node.is_empty()).into_iter().collect()
 }
 
 /// Moves `key` from the sets that only `old` names to those that only `new` names.

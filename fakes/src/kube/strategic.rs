@@ -167,9 +167,7 @@ fn is_replace(item: &Value) -> bool {
 
 fn merge_item(had: &mut Vec<Value>, item: &Value, key: &str, field: &str) -> Result<(), String> {
     let Some(id) = item.get(key) else {
-        return Err(format!(
-            "map: {item} does not contain declared merge key: {key}"
-        ));
+        return Err(format!("map: {item} does not contain declared merge key: {key}"));
     };
     let place = had.iter().position(|known| known.get(key) == Some(id));
     match (item.get(DIRECTIVE).and_then(Value::as_str), place) {
@@ -204,17 +202,12 @@ fn reorder(map: &mut Map<String, Value>, list: &str, order: &Value, parent: &str
 }
 
 fn plain(value: &Value) -> Value {
-    value
-        .as_object()
-        .map_or_else(|| value.clone(), without_directives)
+    value.as_object().map_or_else(|| value.clone(), without_directives)
 }
 
 fn without_directives(map: &Map<String, Value>) -> Value {
     let kept = map.iter().filter(|(key, _)| !key.starts_with('$'));
-    Value::Object(
-        kept.map(|(key, value)| (key.clone(), value.clone()))
-            .collect(),
-    )
+    Value::Object(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
 }
 
 fn unknown_directive(word: &str) -> String {
@@ -327,10 +320,7 @@ mod tests {
     #[test]
     fn an_item_without_its_key_is_refused() {
         let error = merge(&mut json!({}), &json!({"containers": [{"image": "x"}]})).unwrap_err();
-        assert!(
-            error.contains("does not contain declared merge key: name"),
-            "{error}"
-        );
+        assert!(error.contains("does not contain declared merge key: name"), "{error}");
         let error = merge(&mut json!({}), &json!({"$patch": "explode"})).unwrap_err();
         assert_eq!(error, "Unknown patch type found: explode");
     }

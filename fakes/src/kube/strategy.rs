@@ -52,36 +52,21 @@ impl Strategy {
         prepare: small::namespace_prepare,
         ..Self::PLAIN
     };
-    pub(crate) const NODE: Self = Self {
-        validate: small::node_validate,
-        ..Self::PLAIN
-    };
-    pub(crate) const EVENT: Self = Self {
-        validate: small::event_validate,
-        ..Self::PLAIN
-    };
+    pub(crate) const NODE: Self = Self { validate: small::node_validate, ..Self::PLAIN };
+    pub(crate) const EVENT: Self = Self { validate: small::event_validate, ..Self::PLAIN };
     pub(crate) const CONFIG_MAP: Self = Self {
         validate: small::config_map_validate,
         validate_update: small::config_map_update,
         ..Self::PLAIN
     };
-    pub(crate) const LEASE: Self = Self {
-        validate: small::lease_validate,
-        ..Self::PLAIN
-    };
+    pub(crate) const LEASE: Self = Self { validate: small::lease_validate, ..Self::PLAIN };
     pub(crate) const PRIORITY_CLASS: Self = Self {
         defaults: small::priority_class_defaults,
         validate_update: small::priority_class_update,
         ..Self::PLAIN
     };
-    pub(crate) const POD_GROUP: Self = Self {
-        validate: small::pod_group_validate,
-        ..Self::PLAIN
-    };
-    pub(crate) const NODE_SET: Self = Self {
-        validate: small::node_set_validate,
-        ..Self::PLAIN
-    };
+    pub(crate) const POD_GROUP: Self = Self { validate: small::pod_group_validate, ..Self::PLAIN };
+    pub(crate) const NODE_SET: Self = Self { validate: small::node_set_validate, ..Self::PLAIN };
     pub(crate) const WEBHOOKS: Self = Self {
         defaults: super::admission::defaults,
         validate: super::admission::validate,

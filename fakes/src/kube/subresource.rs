@@ -151,20 +151,11 @@ impl KubeApi {
         scale: &Value,
     ) -> Result<Arc<Value>, Refusal> {
         check_named(scale, "Scale", object::name(old))?;
-        let replicas = object::at(scale, &["spec", "replicas"])
-            .cloned()
-            .unwrap_or(0.into());
-        if replicas
-            .as_u64()
-            .is_none_or(|count| count > i32::MAX as u64)
-        {
+        let replicas = object::at(scale, &["spec", "replicas"]).cloned().unwrap_or(0.into());
+        if replicas.as_u64().is_none_or(|count| count > i32::MAX as u64) {
             let why = "must be greater than or equal to 0";
             let error = FieldError::invalid("spec.replicas", &replicas, why);
-            return Err(Refusal::invalid(
-                call.target.kind,
-                object::name(old),
-                &[error],
-            ));
+            return Err(Refusal::invalid(call.target.kind, object::name(old), &[error]));
         }
         let mut new = Value::clone(old);
         object::map_mut(&mut new, "spec").insert("replicas".into(), replicas);
@@ -184,9 +175,9 @@ fn check_named(body: &Value, kind: &str, name: &str) -> Result<(), Refusal> {
     let given = object::name(body);
     match given.is_empty() || given == name {
         true => Ok(()),
-        false => Err(Refusal::bad_request(format!(
-            "name in URL does not match name in {kind} object"
-        ))),
+        false => {
+            Err(Refusal::bad_request(format!("name in URL does not match name in {kind} object")))
+        }
     }
 }
 
@@ -194,11 +185,7 @@ fn binding_target(binding: &Value) -> Result<&str, Refusal> {
     let kind = object::text(binding, &["target", "kind"]);
     let mut errors = vec![];
     if !matches!(kind, "" | "Node") {
-        errors.push(FieldError::unsupported(
-            "target.kind",
-            kind,
-            &["Node", "<empty>"],
-        ));
+        errors.push(FieldError::unsupported("target.kind", kind, &["Node", "<empty>"]));
     }
     let node = object::text(binding, &["target", "name"]);
     if node.is_empty() {
@@ -206,20 +193,14 @@ fn binding_target(binding: &Value) -> Result<&str, Refusal> {
     }
     match errors.is_empty() {
         true => Ok(node),
-        false => Err(Refusal::invalid_part(
-            "Binding",
-            object::name(binding),
-            &errors,
-        )),
+        false => Err(Refusal::invalid_part("Binding", object::name(binding), &errors)),
     }
 }
 
 fn unbindable(pod: &Value, name: &str) -> Option<String> {
     let node = object::text(pod, &["spec", "nodeName"]);
     if object::is_deleting(pod) {
-        Some(format!(
-            "pod {name} is being deleted, cannot be assigned to a host"
-        ))
+        Some(format!("pod {name} is being deleted, cannot be assigned to a host"))
     } else if !node.is_empty() {
         Some(format!("pod {name} is already assigned to node \"{node}\""))
     } else if !object::items(pod, &["spec", "schedulingGates"]).is_empty() {
@@ -233,14 +214,8 @@ fn bound(pod: &Value, binding: &Value, node: &str, now: &str) -> Value {
     let mut pod = pod.clone();
     object::map_mut(&mut pod, "spec").insert("nodeName".into(), node.into());
     let annotations = object::at(binding, &["metadata", "annotations"]).and_then(Value::as_object);
-    for (key, value) in annotations
-        .into_iter()
-        .flatten()
-        .filter(|(_, value)| value.is_string())
-    {
-        let metadata = object::metadata_mut(&mut pod)
-            .entry("annotations")
-            .or_insert(json!({}));
+    for (key, value) in annotations.into_iter().flatten().filter(|(_, value)| value.is_string()) {
+        let metadata = object::metadata_mut(&mut pod).entry("annotations").or_insert(json!({}));
         metadata[key] = value.clone();
     }
     let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
@@ -255,9 +230,7 @@ pub(crate) fn set_condition(object: &mut Value, mut condition: Value) {
     let Some(list) = list.as_array_mut() else {
         return;
     };
-    let same = list
-        .iter_mut()
-        .find(|known| known["type"] == condition["type"]);
+    let same = list.iter_mut().find(|known| known["type"] == condition["type"]);
     match same {
         None => list.push(condition),
         Some(known) => {
@@ -274,13 +247,7 @@ pub(crate) fn set_condition(object: &mut Value, mut condition: Value) {
 fn scale_of(object: &Value) -> Value {
     let count = |path: &[&str]| object::at(object, path).cloned().unwrap_or(0.into());
     let mut metadata = json!({});
-    for key in [
-        "creationTimestamp",
-        "name",
-        "namespace",
-        "resourceVersion",
-        "uid",
-    ] {
+    for key in ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"] {
         metadata[key] = object["metadata"][key].clone();
     }
     let mut status = json!({"replicas": count(&["status", "replicas"])});
@@ -304,9 +271,7 @@ fn selector_text(selector: &Value) -> String {
     let mut clauses: Vec<String> = equal.collect();
     for expression in object::items(selector, &["matchExpressions"]) {
         let key = object::text(expression, &["key"]);
-        let values = object::items(expression, &["values"])
-            .iter()
-            .filter_map(Value::as_str);
+        let values = object::items(expression, &["values"]).iter().filter_map(Value::as_str);
         let values = values.collect::<Vec<_>>().join(",");
         clauses.push(match object::text(expression, &["operator"]) {
             "In" => format!("{key} in ({values})"),

@@ -44,11 +44,7 @@ impl KubeApi {
         if marked == **object {
             return Ok(Deletion::Waiting(object.clone()));
         }
-        Ok(Deletion::Waiting(self.commit(
-            call.target.kind,
-            marked,
-            &call.user,
-        )))
+        Ok(Deletion::Waiting(self.commit(call.target.kind, marked, &call.user)))
     }
 
     /// Empties a terminating namespace and takes it out once it is empty; counts its requests.

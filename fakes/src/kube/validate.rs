@@ -33,10 +33,8 @@ impl FieldError {
     /// The value isn't one of a closed list.
     pub(crate) fn unsupported(field: impl Into<String>, value: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|word| format!("\"{word}\"")).collect();
-        let text = format!(
-            "Unsupported value: \"{value}\": supported values: {}",
-            known.join(", ")
-        );
+        let text =
+            format!("Unsupported value: \"{value}\": supported values: {}", known.join(", "));
         Self::new(field, "FieldValueNotSupported", text)
     }
 
@@ -52,11 +50,7 @@ impl FieldError {
     }
 
     fn new(field: impl Into<String>, reason: &'static str, text: String) -> Self {
-        Self {
-            field: field.into(),
-            reason,
-            text,
-        }
+        Self { field: field.into(), reason, text }
     }
 
     /// The error as a cause in a `Status`.
@@ -120,17 +114,11 @@ pub(crate) fn metadata(object: &Value, rule: NameRule) -> Vec<FieldError> {
     let mut errors = vec![];
     let name = text(object, &["metadata", "name"]);
     if name.is_empty() {
-        errors.push(FieldError::required(
-            "metadata.name",
-            "name or generateName is required",
-        ));
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
     } else if let Some(why) = rule.check(name) {
         errors.push(FieldError::invalid("metadata.name", &name.into(), &why));
     }
-    errors.extend(labels(
-        at(object, &["metadata", "labels"]),
-        "metadata.labels",
-    ));
+    errors.extend(labels(at(object, &["metadata", "labels"]), "metadata.labels"));
     for key in keys(at(object, &["metadata", "annotations"])) {
         errors.extend(qualified("metadata.annotations", &key.to_lowercase()));
     }
@@ -168,9 +156,7 @@ fn owner_references(object: &Value) -> Vec<FieldError> {
 }
 
 fn keys(map: Option<&Value>) -> impl Iterator<Item = &str> {
-    map.and_then(Value::as_object)
-        .into_iter()
-        .flat_map(|map| map.keys().map(String::as_str))
+    map.and_then(Value::as_object).into_iter().flat_map(|map| map.keys().map(String::as_str))
 }
 
 /// Checks a map of labels.
@@ -180,11 +166,7 @@ pub(crate) fn labels(map: Option<&Value>, field: &str) -> Vec<FieldError> {
         errors.extend(qualified(field, key));
         let word = value.as_str().unwrap_or("");
         if word.len() > 63 {
-            errors.push(FieldError::invalid(
-                field,
-                value,
-                "must be no more than 63 bytes",
-            ));
+            errors.push(FieldError::invalid(field, value, "must be no more than 63 bytes"));
         } else if !word.is_empty() && !is_name_part(word) {
             errors.push(FieldError::invalid(field, value, LABEL_VALUE));
         }
@@ -198,11 +180,7 @@ fn qualified(field: &str, key: &str) -> Option<FieldError> {
         None => (None, key),
     };
     if let Some(why) = prefix.and_then(|prefix| NameRule::Subdomain.check(prefix)) {
-        return Some(FieldError::invalid(
-            field,
-            &key.into(),
-            &format!("prefix part {why}"),
-        ));
+        return Some(FieldError::invalid(field, &key.into(), &format!("prefix part {why}")));
     }
     if part.is_empty() || part.len() > 63 || !is_name_part(part) {
         return Some(FieldError::invalid(field, &key.into(), QUALIFIED));

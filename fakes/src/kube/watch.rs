@@ -118,11 +118,7 @@ impl KubeApi {
             0 => self.select(&target, &selection).cloned().collect(),
             _ => vec![],
         };
-        let seen = if from == 0 {
-            self.store.version()
-        } else {
-            from
-        };
+        let seen = if from == 0 { self.store.version() } else { from };
         Ok(Watch {
             kind: target.kind,
             version: target.version.to_owned(),
@@ -131,9 +127,7 @@ impl KubeApi {
             seen,
             told: seen,
             bookmarks: request.query("allowWatchBookmarks") == Some("true"),
-            timeout_secs: request
-                .query("timeoutSeconds")
-                .and_then(|secs| secs.parse().ok()),
+            timeout_secs: request.query("timeoutSeconds").and_then(|secs| secs.parse().ok()),
         })
     }
 

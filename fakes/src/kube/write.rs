@@ -73,10 +73,7 @@ impl KubeApi {
         }
         self.validate_by_hooks(call, hooks, Operation::Create, Some(&object), None)?;
         let stored = self.commit(kind, object, &call.user);
-        Ok(Response {
-            status: 201,
-            body: shown(kind, call.target.version, &stored),
-        })
+        Ok(Response { status: 201, body: shown(kind, call.target.version, &stored) })
     }
 
     /// An object can only be made in a namespace that is there and not on its way out.
@@ -116,11 +113,7 @@ impl KubeApi {
         if unnamed {
             metadata.insert("name".into(), self.identities.name(&base).into());
         }
-        for key in [
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-        ] {
+        for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
             metadata.remove(key);
         }
         metadata.insert("uid".into(), self.identities.uid().into());

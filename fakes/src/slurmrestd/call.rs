@@ -75,10 +75,7 @@ impl Call<'_> {
         match number.parse::<u32>() {
             Ok(0 | u32::MAX) | Err(_) => Err(Reply::refused(
                 422,
-                Trouble::query(
-                    "Rejecting request. Failure parsing parameters",
-                    "op_handler_job",
-                ),
+                Trouble::query("Rejecting request. Failure parsing parameters", "op_handler_job"),
             )),
             Ok(id) if JOB_ID_END <= id => Err(Reply::refused(
                 404,

@@ -42,11 +42,7 @@ pub(super) fn one(call: &mut Call<'_>, id: &str) -> Reply {
     };
     let parser = "DATA_PARSER_OPENAPI_JOB_INFO_DELETE_QUERY";
     let warnings = call.query_warnings(parser, &["signal", "flags"]);
-    if call
-        .request
-        .query("flags")
-        .is_some_and(|flags| !flags.is_empty())
-    {
+    if call.request.query("flags").is_some_and(|flags| !flags.is_empty()) {
         return Reply::refused(call.refusal(), not_modelled("`flags` of a cancellation"));
     }
     let asked = call.request.query("signal").filter(|text| !text.is_empty());
@@ -76,13 +72,8 @@ pub(super) fn many(call: &mut Call<'_>) -> Reply {
         Err((number, text)) => return empty.error(call.refusal(), failed(number, text)),
     };
     let signal = fields.text("signal").and_then(Signal::parse);
-    let status: Vec<Value> = ids
-        .into_iter()
-        .filter_map(|id| end(call, id, signal))
-        .collect();
-    let reply = Reply::ok()
-        .with("status", status.into())
-        .warnings(&fields.warnings);
+    let status: Vec<Value> = ids.into_iter().filter_map(|id| end(call, id, signal)).collect();
+    let reply = Reply::ok().with("status", status.into()).warnings(&fields.warnings);
     match fields.text("signal") {
         Some(_) if signal.is_none() => reply.error(200, unknown_signal()),
         Some(_) | None => reply,

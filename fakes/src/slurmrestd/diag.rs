@@ -24,10 +24,7 @@ pub(super) fn ping() -> Reply {
 
 /// `GET licenses`.
 pub(super) fn licenses(call: &Call<'_>) -> Reply {
-    let none = Warning {
-        description: "Zero licenses to dump".into(),
-        source: String::new(),
-    };
+    let none = Warning { description: "Zero licenses to dump".into(), source: String::new() };
     Reply::ok()
         .with("licenses", json!([]))
         .with("last_update", number(call.unix(Time::ZERO)))

@@ -207,11 +207,7 @@ impl Fields {
         if number.is_none() {
             let inner = value.get("number");
             let key = inner.map_or_else(|| name.to_owned(), |_| format!("{name}/number"));
-            self.warn(
-                path,
-                &key,
-                unexpected_type(Kind::Int(64), inner.unwrap_or(value)),
-            );
+            self.warn(path, &key, unexpected_type(Kind::Int(64), inner.unwrap_or(value)));
         }
         number.map(Field::Number)
     }
@@ -256,10 +252,7 @@ impl Fields {
 
     fn warn(&mut self, path: &str, key: &str, description: String) {
         let source = format!("{path}{key}/");
-        self.warnings.push(Warning {
-            description,
-            source,
-        });
+        self.warnings.push(Warning { description, source });
     }
 }
 
@@ -277,10 +270,7 @@ fn says_something(field: &Field) -> bool {
 
 fn split_commas(text: &str) -> Vec<String> {
     let words = text.split(',').map(str::trim);
-    words
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn not_a_list(path: &str, name: &str, value: &Value) -> Trouble {
@@ -398,11 +388,7 @@ mod tests {
     fn talk(object: &Value) -> String {
         let fields = Fields::read(SCHEMA, "#/job/", object);
         let mut said = format!("{:?}", fields.values);
-        for Warning {
-            description,
-            source,
-        } in &fields.warnings
-        {
+        for Warning { description, source } in &fields.warnings {
             said.push_str(&format!("\n{source} {description}"));
         }
         for trouble in &fields.troubles {

@@ -7,10 +7,7 @@ use super::fields::{
 };
 
 /// A job to submit or to change.
-pub(super) const JOB_DESC: Schema = Schema {
-    parser: "DATA_PARSER_JOB_DESC_MSG",
-    rows: ROWS,
-};
+pub(super) const JOB_DESC: Schema = Schema { parser: "DATA_PARSER_JOB_DESC_MSG", rows: ROWS };
 
 const SHARED: Kind = Kind::Flags(&["none", "oversubscribe", "user", "mcs", "topo"]);
 const FLAGS: Kind = Kind::Flags(&[]);

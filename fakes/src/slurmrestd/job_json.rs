@@ -43,10 +43,7 @@ pub(super) fn job_json(ctld: &Slurmctld, job: &Job, detail: bool) -> Value {
 fn identity(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job) {
     let asked = &job.submission;
     let user = asked.user.as_str();
-    let account = asked
-        .account
-        .as_ref()
-        .map_or("", |account| account.as_str());
+    let account = asked.account.as_ref().map_or("", |account| account.as_str());
     put!(map,
         "job_id": job.id,
         "name": asked.name,
@@ -143,11 +140,7 @@ fn times(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job) {
     let at = |time: Option<Time>| number(time.map_or(0, |time| epoch.unix(time)));
     let start = start_time(job);
     let later = job.reason == Reason::BeginTime;
-    let eligible = if later {
-        job.begin_time
-    } else {
-        job.eligible_time
-    };
+    let eligible = if later { job.begin_time } else { job.eligible_time };
     put!(map,
         "submit_time": at(Some(job.submit_time)),
         "eligible_time": at(eligible),
@@ -197,10 +190,7 @@ fn request(map: &mut Map<String, Value>, job: &Job) {
 /// `gres/gpu:a100:2`.
 fn gres_text(asks: &[GresAsk], per: GresPer) -> String {
     let words = asks.iter().filter(|ask| ask.per == per).map(|ask| {
-        let kind = ask
-            .kind
-            .as_ref()
-            .map_or(String::new(), |kind| format!(":{kind}"));
+        let kind = ask.kind.as_ref().map_or(String::new(), |kind| format!(":{kind}"));
         format!("gres/{}{kind}:{}", ask.name, ask.count)
     });
     words.collect::<Vec<_>>().join(",")

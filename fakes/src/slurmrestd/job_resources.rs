@@ -26,12 +26,10 @@ pub(super) fn job_resources(ctld: &Slurmctld, held: &Allocation, whole: bool) ->
 }
 
 fn node(ctld: &Slurmctld, at: usize, share: &NodeShare) -> Value {
-    let (sockets, cores) = ctld
-        .node(&share.node)
-        .map_or((1, share.cores.len()), |node| {
-            let spec = &node.spec;
-            (spec.sockets as usize, spec.cores_per_socket as usize)
-        });
+    let (sockets, cores) = ctld.node(&share.node).map_or((1, share.cores.len()), |node| {
+        let spec = &node.spec;
+        (spec.sockets as usize, spec.cores_per_socket as usize)
+    });
     let sockets: Vec<Value> = (0..sockets)
         .map(|socket| json!({ "index": socket, "cores": socket_cores(share, socket * cores, cores) }))
         .collect();
@@ -91,10 +89,7 @@ pub(super) fn held_tres(held: &Allocation) -> Tres {
         memory_mib: held.memory_mib(),
         nodes: Some(held.nodes.len() as u64),
         billing: true,
-        gres: gres
-            .into_iter()
-            .map(|(name, count)| (name.into(), count))
-            .collect(),
+        gres: gres.into_iter().map(|(name, count)| (name.into(), count)).collect(),
     }
 }
 
@@ -123,10 +118,7 @@ pub(super) fn asked_tres(ctld: &Slurmctld, job: &Job) -> Tres {
         memory_mib,
         nodes: Some(nodes),
         billing: true,
-        gres: gres
-            .into_iter()
-            .map(|(name, count)| (name.into(), count))
-            .collect(),
+        gres: gres.into_iter().map(|(name, count)| (name.into(), count)).collect(),
     }
 }
 

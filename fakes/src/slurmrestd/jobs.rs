@@ -10,15 +10,7 @@ use super::{
     reply::{Reply, Trouble, Warning},
 };
 
-const FLAGS: &[&str] = &[
-    "ALL",
-    "DETAIL",
-    "MIXED",
-    "LOCAL",
-    "SIBLING",
-    "FEDERATION",
-    "FUTURE",
-];
+const FLAGS: &[&str] = &["ALL", "DETAIL", "MIXED", "LOCAL", "SIBLING", "FEDERATION", "FUTURE"];
 
 /// `GET jobs`.
 pub(super) fn list(call: &mut Call<'_>) -> Reply {
@@ -26,20 +18,14 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
         Ok(since) => since,
         Err(trouble) => return bad_query(trouble, "Rejecting request. Failure parsing query."),
     };
-    let warnings = call.query_warnings(
-        "DATA_PARSER_OPENAPI_JOB_INFO_QUERY",
-        &["update_time", "flags"],
-    );
+    let warnings =
+        call.query_warnings("DATA_PARSER_OPENAPI_JOB_INFO_QUERY", &["update_time", "flags"]);
     let changed = call.changed();
     if let Some(since) = since.filter(|since| changed <= *since) {
         return nothing_newer(since).warnings(&warnings);
     }
     let (detail, troubles) = detail(call);
-    let jobs: Vec<Value> = call
-        .ctld
-        .jobs()
-        .map(|job| job_json(call.ctld, job, detail))
-        .collect();
+    let jobs: Vec<Value> = call.ctld.jobs().map(|job| job_json(call.ctld, job, detail)).collect();
     let reply = with_jobs(call, jobs).warnings(&warnings);
     reply.errors(UNREADABLE, troubles)
 }
@@ -51,10 +37,8 @@ pub(super) fn one(call: &mut Call<'_>, id: &str) -> Reply {
         Err(reply) => return reply,
     };
     let (detail, troubles) = detail(call);
-    let warnings = call.query_warnings(
-        "DATA_PARSER_OPENAPI_JOB_INFO_QUERY",
-        &["update_time", "flags"],
-    );
+    let warnings =
+        call.query_warnings("DATA_PARSER_OPENAPI_JOB_INFO_QUERY", &["update_time", "flags"]);
     let reply = match call.ctld.job(id) {
         Some(job) => with_jobs(call, vec![job_json(call.ctld, job, detail)]),
         None => no_jobs().error(
@@ -117,10 +101,7 @@ fn no_jobs() -> Reply {
 
 fn nothing_newer(since: u64) -> Reply {
     no_jobs().warning(&Warning {
-        description: format!(
-            "No job changes since update_time[{since}]={}",
-            calendar(since)
-        ),
+        description: format!("No job changes since update_time[{since}]={}", calendar(since)),
         source: "op_handler_jobs".into(),
     })
 }
@@ -136,9 +117,7 @@ fn detail(call: &Call<'_>) -> (bool, Vec<Trouble>) {
     };
     let words: Vec<&str> = text.split(',').collect();
     let is = |word: &str, flag: &str| word.eq_ignore_ascii_case(flag);
-    let unknown = words
-        .iter()
-        .filter(|word| !FLAGS.iter().any(|flag| is(word, flag)));
+    let unknown = words.iter().filter(|word| !FLAGS.iter().any(|flag| is(word, flag)));
     let troubles = unknown.map(|word| Trouble {
         number: 9207,
         text: "Data parser unable to parse invalid flag".into(),

@@ -109,10 +109,7 @@ fn configured(node: &Node) -> Tres {
         memory_mib: node.spec.memory_mib,
         nodes: None,
         billing: true,
-        gres: gres
-            .into_iter()
-            .map(|(name, count)| (name.into(), count))
-            .collect(),
+        gres: gres.into_iter().map(|(name, count)| (name.into(), count)).collect(),
     }
 }
 
@@ -123,8 +120,6 @@ fn used(node: &Node) -> Tres {
         memory_mib: node.usage.memory_mib,
         nodes: None,
         billing: false,
-        gres: gres
-            .map(|(name, devices)| (name.clone(), devices.len() as u64))
-            .collect(),
+        gres: gres.map(|(name, devices)| (name.clone(), devices.len() as u64)).collect(),
     }
 }

@@ -55,11 +55,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
     if since.is_some_and(|since| call.changed() <= since) {
         return Reply::not_modified();
     }
-    let nodes: Vec<Value> = call
-        .ctld
-        .nodes()
-        .map(|node| node_json(call, node))
-        .collect();
+    let nodes: Vec<Value> = call.ctld.nodes().map(|node| node_json(call, node)).collect();
     with_nodes(call, nodes)
 }
 
@@ -166,9 +162,7 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
         return Err(Refused::Slurm(SlurmError::InvalidNodeName));
     }
     if let Some(name) = fields.not_modelled {
-        return Err(Refused::NotModelled(format!(
-            "the field `{name}` of a node"
-        )));
+        return Err(Refused::NotModelled(format!("the field `{name}` of a node")));
     }
     let updates = updates(fields)?;
     for node in nodes {
@@ -177,9 +171,7 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
                 continue;
             }
             let by = call.request.user.as_str().into();
-            let done = call
-                .ctld
-                .update_node_by(call.now, node, update.clone(), &by);
+            let done = call.ctld.update_node_by(call.now, node, update.clone(), &by);
             done.map_err(Refused::Slurm)?;
         }
     }
@@ -198,11 +190,7 @@ fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
     if let Some(comment) = fields.raw_text("comment") {
         updates.push(NodeUpdate::Comment(comment.into()));
     }
-    let states: Vec<String> = fields
-        .list("state")
-        .iter()
-        .map(|s| s.to_ascii_uppercase())
-        .collect();
+    let states: Vec<String> = fields.list("state").iter().map(|s| s.to_ascii_uppercase()).collect();
     let states: Vec<&str> = states.iter().map(String::as_str).collect();
     match states.as_slice() {
         ["DRAIN"] => updates.push(NodeUpdate::Drain { reason: reason() }),
@@ -212,9 +200,7 @@ fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
         ["UNDRAIN" | "IDLE"] => updates.push(NodeUpdate::Undrain),
         [] if fields.has("state") => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),
         [] if fields.text("reason").is_some() => {
-            return Err(Refused::NotModelled(
-                "a node's reason without a state".into(),
-            ));
+            return Err(Refused::NotModelled("a node's reason without a state".into()));
         }
         [] => {}
         [other] => return Err(Refused::NotModelled(format!("the node state `{other}`"))),

@@ -18,10 +18,8 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
         Ok(since) => since,
         Err(trouble) => {
             let rejected = "Rejecting request. Failure parsing query";
-            return Reply::refused(UNREADABLE, trouble).error(
-                UNREADABLE,
-                Trouble::query(rejected, "op_handler_partitions"),
-            );
+            return Reply::refused(UNREADABLE, trouble)
+                .error(UNREADABLE, Trouble::query(rejected, "op_handler_partitions"));
         }
     };
     if since.is_some_and(|since| changed(call) <= since) {
@@ -29,9 +27,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Reply {
     }
     let config = call.ctld.config();
     let all = config.partitions().iter();
-    let partitions: Vec<Value> = all
-        .map(|partition| partition_json(config, partition))
-        .collect();
+    let partitions: Vec<Value> = all.map(|partition| partition_json(config, partition)).collect();
     with_partitions(call, partitions)
 }
 
@@ -63,10 +59,7 @@ fn with_partitions(call: &Call<'_>, partitions: Vec<Value>) -> Reply {
 }
 
 fn partition_json(config: &SlurmConfig, partition: &PartitionSpec) -> Value {
-    let names = partition
-        .nodes
-        .iter()
-        .filter_map(|place| config.nodes().get(*place));
+    let names = partition.nodes.iter().filter_map(|place| config.nodes().get(*place));
     let names: Vec<&str> = names.map(|node| node.name.as_str()).collect();
     let tres = configured(config, partition);
     json!({
@@ -100,27 +93,17 @@ fn partition_json(config: &SlurmConfig, partition: &PartitionSpec) -> Value {
 }
 
 fn configured(config: &SlurmConfig, partition: &PartitionSpec) -> Tres {
-    let mut tres = Tres {
-        nodes: Some(partition.nodes.len() as u64),
-        billing: true,
-        ..Tres::default()
-    };
+    let mut tres =
+        Tres { nodes: Some(partition.nodes.len() as u64), billing: true, ..Tres::default() };
     let mut gres: BTreeMap<&str, u64> = BTreeMap::new();
-    for node in partition
-        .nodes
-        .iter()
-        .filter_map(|place| config.nodes().get(*place))
-    {
+    for node in partition.nodes.iter().filter_map(|place| config.nodes().get(*place)) {
         tres.cpus += u64::from(node.cpus);
         tres.memory_mib += node.memory_mib;
         for each in &node.gres {
             *gres.entry(&each.name).or_default() += each.count as u64;
         }
     }
-    tres.gres = gres
-        .into_iter()
-        .map(|(name, count)| (name.into(), count))
-        .collect();
+    tres.gres = gres.into_iter().map(|(name, count)| (name.into(), count)).collect();
     tres
 }
 

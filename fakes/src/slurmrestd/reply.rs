@@ -57,12 +57,7 @@ impl Trouble {
 impl Reply {
     /// 200 and nothing else yet.
     pub(super) fn ok() -> Self {
-        Self {
-            status: 200,
-            body: Map::new(),
-            errors: vec![],
-            warnings: vec![],
-        }
+        Self { status: 200, body: Map::new(), errors: vec![], warnings: vec![] }
     }
 
     /// A refusal with one error.
@@ -83,10 +78,7 @@ impl Reply {
 
     /// 304: nothing newer, and no body at all.
     pub(super) fn not_modified() -> Self {
-        Self {
-            status: 304,
-            ..Self::ok()
-        }
+        Self { status: 304, ..Self::ok() }
     }
 
     /// The same reply with these errors more, if there are any.
@@ -103,12 +95,7 @@ impl Reply {
 
     /// The same reply with an error more, which decides the status.
     pub(super) fn error(mut self, status: u16, trouble: Trouble) -> Self {
-        let Trouble {
-            number,
-            text,
-            description,
-            source,
-        } = trouble;
+        let Trouble { number, text, description, source } = trouble;
         self.status = status;
         self.errors.push(json!({
             "description": description,
@@ -121,12 +108,8 @@ impl Reply {
 
     /// The same reply with a warning more.
     pub(super) fn warning(mut self, warning: &Warning) -> Self {
-        let Warning {
-            description,
-            source,
-        } = warning;
-        self.warnings
-            .push(json!({ "description": description, "source": source }));
+        let Warning { description, source } = warning;
+        self.warnings.push(json!({ "description": description, "source": source }));
         self
     }
 
@@ -152,10 +135,7 @@ impl Reply {
         body.insert("meta".into(), meta(cluster, version, release));
         body.insert("errors".into(), self.errors.into());
         body.insert("warnings".into(), self.warnings.into());
-        Response {
-            status: self.status,
-            body: Arc::new(body.into()),
-        }
+        Response { status: self.status, body: Arc::new(body.into()) }
     }
 }
 
@@ -181,10 +161,7 @@ pub(super) struct Warning {
 
 /// A body that isn't JSON; empty where there is none.
 pub(super) fn text(status: u16, text: &str) -> Response {
-    Response {
-        status,
-        body: Arc::new(text.into()),
-    }
+    Response { status, body: Arc::new(text.into()) }
 }
 
 /// `client` names the peer of slurmrestd, not the user of the token; there is no socket here.

@@ -106,9 +106,9 @@ fn find_version(release: Release, name: &str) -> Result<Version, Nowhere> {
     };
     match name {
         "v0.0.42" => Ok(Version::V42),
-        _ if served.contains(&name) => Err(format!(
-            "drawbridge does not serve {name} yet; v0.0.42 is served"
-        )),
+        _ if served.contains(&name) => {
+            Err(format!("drawbridge does not serve {name} yet; v0.0.42 is served"))
+        }
         _ => Err(not_found(release).into()),
     }
 }
@@ -174,9 +174,6 @@ mod tests {
     #[test]
     fn versions_that_are_not_served_yet_are_named() {
         let found = route(Release::V24_11, Method::Get, "/slurm/v0.0.40/ping");
-        assert_eq!(
-            found,
-            Err("drawbridge does not serve v0.0.40 yet; v0.0.42 is served".into())
-        );
+        assert_eq!(found, Err("drawbridge does not serve v0.0.40 yet; v0.0.42 is served".into()));
     }
 }

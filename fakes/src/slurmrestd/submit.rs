@@ -35,9 +35,7 @@ pub(super) fn submit(call: &mut Call<'_>) -> Reply {
     };
     let warnings: Vec<Warning> = [job.warnings.as_slice(), &top.warnings].concat();
     let reply = submit_fields(call, &top, &job);
-    reply
-        .warnings_first(&warnings)
-        .errors(UNREADABLE, job.troubles)
+    reply.warnings_first(&warnings).errors(UNREADABLE, job.troubles)
 }
 
 fn read(body: Option<&Value>) -> Result<(Fields, Fields), Trouble> {
@@ -87,14 +85,8 @@ fn accepted(id: u32, held: bool) -> Reply {
     if !held {
         return reply;
     }
-    let texts = [
-        format!("Job submission resulted in non-zero return code: {HELD}"),
-        HELD.into(),
-    ];
-    let warnings = texts.map(|description| Warning {
-        description,
-        source: SOURCE.into(),
-    });
+    let texts = [format!("Job submission resulted in non-zero return code: {HELD}"), HELD.into()];
+    let warnings = texts.map(|description| Warning { description, source: SOURCE.into() });
     reply.warnings(&warnings)
 }
 
@@ -155,11 +147,7 @@ fn refuse_what_is_not_modelled(top: &Fields, job: &Fields) -> Result<(), Trouble
         return Err(not_modelled("`kill_on_node_fail: false`"));
     }
     let sharing = ["user", "mcs", "topo"];
-    if let Some(word) = job
-        .list("shared")
-        .iter()
-        .find(|word| sharing.contains(&word.as_str()))
-    {
+    if let Some(word) = job.list("shared").iter().find(|word| sharing.contains(&word.as_str())) {
         return Err(not_modelled(&format!("`shared: [\"{word}\"]`")));
     }
     let known = "KILL_INVALID_DEPENDENCY";
@@ -207,10 +195,7 @@ fn texts(submission: &mut Submission, job: &Fields) {
     submission.name = owned("name").unwrap_or_default();
     submission.account = job.text("account").map(Into::into);
     let partitions = job.text("partition").unwrap_or_default().split(',');
-    submission.partitions = partitions
-        .filter(|name| !name.is_empty())
-        .map(Into::into)
-        .collect();
+    submission.partitions = partitions.filter(|name| !name.is_empty()).map(Into::into).collect();
     submission.constraints = owned("constraints");
     submission.dependency = owned("dependency");
     submission.comment = owned("comment").unwrap_or_default();
@@ -232,9 +217,7 @@ fn sizes(submission: &mut Submission, job: &Fields) -> Result<(), Trouble> {
     submission.min_nodes = count(job, "minimum_nodes").or(least);
     submission.max_nodes = count(job, "maximum_nodes").or(most);
     let exclusive = job.list("shared").iter();
-    submission.exclusive = exclusive
-        .clone()
-        .any(|word| word.eq_ignore_ascii_case("none"));
+    submission.exclusive = exclusive.clone().any(|word| word.eq_ignore_ascii_case("none"));
     submission.memory = memory(job);
     Ok(())
 }
@@ -278,10 +261,7 @@ fn when(call: &Call<'_>, submission: &mut Submission, job: &Fields) {
     submission.begin = begin
         .filter(|seconds| 0 < *seconds)
         .map(|seconds| Begin::At(call.ctld.epoch().time_of_unix(seconds)));
-    submission.nice = job
-        .int("nice")
-        .and_then(|nice| i32::try_from(nice).ok())
-        .unwrap_or(0);
+    submission.nice = job.int("nice").and_then(|nice| i32::try_from(nice).ok()).unwrap_or(0);
     let priority = job.number("priority").and_then(Number::is);
     submission.hold = job.flag("hold") == Some(true) || priority == Some(0);
     // Slurm ignores a user's own idea of priority.
@@ -323,16 +303,11 @@ fn check_tres_name(key: &str, word: &str) -> Result<(), Trouble> {
         return Ok(());
     }
     let kind = word.split(['/', ':', '=']).next().unwrap_or(word);
-    let known = [
-        "cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pages", "license", "bb",
-    ];
+    let known = ["cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pages", "license", "bb"];
     if known.contains(&kind) {
         return Err(not_modelled(&format!("`{kind}` in `{key}`")));
     }
-    Err(failed_with(
-        2115,
-        "Invalid Trackable RESource (TRES) specification",
-    ))
+    Err(failed_with(2115, "Invalid Trackable RESource (TRES) specification"))
 }
 
 /// Each item may be a host list: `n[1-4]`.

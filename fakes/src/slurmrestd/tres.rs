@@ -97,11 +97,7 @@ mod tests {
             gres: vec![("gpu".into(), 32)],
         };
         assert_eq!(gang.text(), "cpu=32,mem=250G,node=4,billing=32,gres/gpu=32");
-        let used = Tres {
-            cpus: 1,
-            memory_mib: 64_000,
-            ..Tres::default()
-        };
+        let used = Tres { cpus: 1, memory_mib: 64_000, ..Tres::default() };
         assert_eq!(used.text(), "cpu=1,mem=62.50G");
         assert_eq!(Tres::default().text(), "");
     }

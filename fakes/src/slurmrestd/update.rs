@@ -61,11 +61,7 @@ fn failed(error: SlurmError) -> Trouble {
 }
 
 fn failed_with(number: i64, text: &str) -> Trouble {
-    Trouble {
-        number,
-        text: text.into(),
-        ..failed(SlurmError::AccessDenied)
-    }
+    Trouble { number, text: text.into(), ..failed(SlurmError::AccessDenied) }
 }
 
 /// What slurmctld checks before it looks at the single fields.
@@ -80,18 +76,10 @@ fn check(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<(), Trouble> {
         return Err(failed(SlurmError::AccessDenied));
     }
     let noted = |name: &str| {
-        JOB_DESC
-            .rows
-            .iter()
-            .any(|(row, _, usage)| *row == name && *usage == Use::Noted)
+        JOB_DESC.rows.iter().any(|(row, _, usage)| *row == name && *usage == Use::Noted)
     };
-    match fields
-        .names()
-        .find(|name| !CHANGEABLE.contains(name) && !noted(name))
-    {
-        Some(name) => Err(not_modelled(&format!(
-            "changing the field `{name}` of a job"
-        ))),
+    match fields.names().find(|name| !CHANGEABLE.contains(name) && !noted(name)) {
+        Some(name) => Err(not_modelled(&format!("changing the field `{name}` of a job"))),
         None => Ok(()),
     }
 }
@@ -99,19 +87,14 @@ fn check(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<(), Trouble> {
 fn changes(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<JobUpdate, Trouble> {
     let pending = job.state == JobState::Pending;
     let priority = fields.number("priority").and_then(Number::is);
-    let hold = fields
-        .flag("hold")
-        .or((priority == Some(0)).then_some(true));
-    let partitions = fields
-        .text("partition")
-        .map(|names| names.split(',').map(Into::into).collect());
+    let hold = fields.flag("hold").or((priority == Some(0)).then_some(true));
+    let partitions =
+        fields.text("partition").map(|names| names.split(',').map(Into::into).collect());
     let begin = fields.number("begin_time").and_then(Number::is);
     let begin = begin.map(|seconds| Begin::At(call.ctld.epoch().time_of_unix(seconds)));
     Ok(JobUpdate {
         time_limit: fields.number("time_limit").map(time_limit),
-        priority: priority
-            .filter(|priority| 0 < *priority)
-            .and_then(|n| u32::try_from(n).ok()),
+        priority: priority.filter(|priority| 0 < *priority).and_then(|n| u32::try_from(n).ok()),
         // Slurm takes these for a running job too, and does nothing.
         hold: hold.filter(|_| pending),
         begin: begin.filter(|_| pending),
@@ -130,10 +113,7 @@ fn nodes(job: &Job, fields: &Fields) -> Result<Option<(u32, Option<u32>)>, Troub
         return Ok(None);
     }
     if job.state != JobState::Pending {
-        return Err(failed_with(
-            2036,
-            "Requested operation not supported on this system",
-        ));
+        return Err(failed_with(2036, "Requested operation not supported on this system"));
     }
     Ok(Some((least.unwrap_or_else(|| job.min_nodes()), most)))
 }

@@ -9,10 +9,7 @@ use crate::stage::{Stage, job};
 fn ranks(n: u32, secs: u64) -> Behaviour {
     Behaviour {
         runtime: Runtime::For(Spread::Fixed(Span::secs(secs))),
-        mpi: Some(Mpi {
-            group_label: "app".into(),
-            ranks: n,
-        }),
+        mpi: Some(Mpi { group_label: "app".into(), ranks: n }),
         ..Behaviour::default()
     }
 }
@@ -121,10 +118,7 @@ fn one_gang_with_room_for_all_meets_and_runs() {
 #[test]
 fn ranks_count_their_time_from_the_moment_that_all_are_there() {
     let slow = Behaviour {
-        matches: drawbridge_fakes::PodMatch {
-            name: Some("a-3-*".into()),
-            ..Default::default()
-        },
+        matches: drawbridge_fakes::PodMatch { name: Some("a-3-*".into()), ..Default::default() },
         startup: Spread::Fixed(Span::secs(100)),
         ..ranks(4, 10)
     };
@@ -132,9 +126,7 @@ fn ranks_count_their_time_from_the_moment_that_all_are_there() {
     stage.apply(gang("a"));
     stage.advance(Span::secs(99));
     let waiting = stage.list("pods");
-    let held = waiting
-        .iter()
-        .filter(|pod| pod["status"]["phase"] == "Running");
+    let held = waiting.iter().filter(|pod| pod["status"]["phase"] == "Running");
     assert_eq!(held.count(), 3);
     stage.advance(Span::secs(20));
     let done = stage.list("pods");

@@ -14,10 +14,7 @@ fn requests_per_pod(nodes: usize, pods: u64) -> u64 {
         ..Behaviour::default()
     };
     let mut stage = Stage::with_nodes(nodes, 32, vec![busy]);
-    stage.apply(job(
-        "many",
-        &json!({"parallelism": pods, "completions": pods}),
-    ));
+    stage.apply(job("many", &json!({"parallelism": pods, "completions": pods})));
     stage.advance(Span::hours(2));
     assert_eq!(stage.list("jobs.batch")[0]["status"]["succeeded"], pods);
     assert_eq!(stage.cluster.next_wake(), None);

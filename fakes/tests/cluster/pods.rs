@@ -43,10 +43,7 @@ fn a_deleted_pod_gets_term_and_then_goes() {
 
 #[test]
 fn what_takes_longer_than_its_grace_is_killed() {
-    let stubborn = Behaviour {
-        stop: Span::mins(10),
-        ..Behaviour::default()
-    };
+    let stubborn = Behaviour { stop: Span::mins(10), ..Behaviour::default() };
     let mut stage = Stage::with_nodes(1, 4, vec![stubborn]);
     stage.apply(pod("p", 1, "Always"));
     stage.advance(Span::secs(3));
@@ -195,10 +192,7 @@ fn a_node_says_what_its_kubelet_would_say() {
     let mut stage = Stage::with_nodes(1, 4, vec![]);
     stage.advance(Span::secs(1));
     let node = &stage.list("nodes")[0];
-    assert_eq!(
-        node["status"]["allocatable"],
-        json!({"cpu": "4", "memory": "64Gi", "pods": "110"})
-    );
+    assert_eq!(node["status"]["allocatable"], json!({"cpu": "4", "memory": "64Gi", "pods": "110"}));
     assert_eq!(node["status"]["conditions"][0]["reason"], "KubeletReady");
     assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "n1");
 }

@@ -47,10 +47,7 @@ fn perform(stage: &mut Stage, n: usize, deed: &Deed) {
             let pods = stage.list("pods");
             if let Some(pod) = pods.get(n) {
                 let name = pod["metadata"]["name"].as_str().unwrap();
-                stage.delete(
-                    &format!("/api/v1/namespaces/default/pods/{name}"),
-                    json!({}),
-                );
+                stage.delete(&format!("/api/v1/namespaces/default/pods/{name}"), json!({}));
             }
         }
         Deed::Cordon(node, on) => {
@@ -76,17 +73,8 @@ fn check(stage: &Stage) {
     for node in stage.list("nodes") {
         let on_node = |pod: &&Value| pod["spec"]["nodeName"] == node["metadata"]["name"];
         let pods = stage.list("pods");
-        let used: u64 = pods
-            .iter()
-            .filter(on_node)
-            .filter(|pod| admitted(pod))
-            .map(cpus)
-            .sum();
-        assert!(
-            used <= 4,
-            "{used} of 4 CPUs in use on {}",
-            node["metadata"]["name"]
-        );
+        let used: u64 = pods.iter().filter(on_node).filter(|pod| admitted(pod)).map(cpus).sum();
+        assert!(used <= 4, "{used} of 4 CPUs in use on {}", node["metadata"]["name"]);
     }
 }
 

@@ -89,10 +89,8 @@ fn pods_of_other_schedulers_and_gated_pods_are_left_alone() {
     stage.advance(Span::secs(60));
     assert!(stage.pod("other")["spec"]["nodeName"].is_null());
     assert!(stage.pod("gated")["spec"]["nodeName"].is_null());
-    stage.patch(
-        "/api/v1/namespaces/default/pods/gated",
-        json!({"spec": {"schedulingGates": null}}),
-    );
+    stage
+        .patch("/api/v1/namespaces/default/pods/gated", json!({"spec": {"schedulingGates": null}}));
     stage.advance(Span::secs(5));
     assert_eq!(stage.pod("gated")["status"]["phase"], "Running");
 }

@@ -168,13 +168,7 @@ fn describe(kind: &str, object: &Value) -> String {
             number(&status["failed"]),
             conditions(
                 status,
-                &[
-                    "Suspended",
-                    "SuccessCriteriaMet",
-                    "Complete",
-                    "FailureTarget",
-                    "Failed"
-                ]
+                &["Suspended", "SuccessCriteriaMet", "Complete", "FailureTarget", "Failed"]
             ),
         ),
         "set" | "deployment" => format!(

@@ -20,11 +20,7 @@ impl Webhooks for Scripted {
         let word = |key: &str| request[key].as_str().unwrap_or("").to_owned();
         let resource = request["resource"]["resource"].as_str().unwrap();
         let sub = word("subResource");
-        self.asked.push(format!(
-            "{path} {} {resource} {sub} {}",
-            word("operation"),
-            word("name")
-        ));
+        self.asked.push(format!("{path} {} {resource} {sub} {}", word("operation"), word("name")));
         self.reviews.push(review.clone());
         let mut response = json!({"uid": request["uid"], "allowed": true});
         let labelled = request["object"]["metadata"]["labels"].is_object();
@@ -90,13 +86,7 @@ fn mutating_hooks_come_in_order_and_before_validating_ones() {
     let mut api = server();
     let mut hooks = Scripted::default();
     configure(&mut api, "mutating", "b", "/label/b", &json!({}));
-    configure(
-        &mut api,
-        "mutating",
-        "a",
-        "/label/a",
-        &json!({"reinvocationPolicy": "IfNeeded"}),
-    );
+    configure(&mut api, "mutating", "a", "/label/a", &json!({"reinvocationPolicy": "IfNeeded"}));
     configure(&mut api, "validating", "v", "/allow/v", &json!({}));
     assert_snapshot!(talk_with(&mut api, &mut hooks, MAP), @r#"POST configmaps: 201 ConfigMap a rv 10 metadata.labels={"a":"x","b":"x"}"#);
     assert_snapshot!(hooks.asked.join("\n"), @r#"
@@ -219,15 +209,9 @@ fn a_hook_is_called_for_what_its_rules_and_selectors_say() {
         ),
         (rules("*", "*/binding"), "CREATE pods binding"),
         (rules("*", "configmaps"), ""),
-        (
-            json!({"namespaceSelector": named("default")}),
-            "CREATE pods, UPDATE pods, DELETE pods",
-        ),
+        (json!({"namespaceSelector": named("default")}), "CREATE pods, UPDATE pods, DELETE pods"),
         (json!({"namespaceSelector": named("other")}), ""),
-        (
-            json!({"objectSelector": {"matchLabels": {"a": "b"}}}),
-            "UPDATE pods, DELETE pods",
-        ),
+        (json!({"objectSelector": {"matchLabels": {"a": "b"}}}), "UPDATE pods, DELETE pods"),
         (
             condition(
                 "object.spec.schedulerName == 'default-scheduler' && request.operation != 'DELETE'",
@@ -257,12 +241,7 @@ fn a_hook_is_called_for_what_its_rules_and_selectors_say() {
             DELETE /api/v1/namespaces/default/pods/p
         "#,
         );
-        let tidy = |line: &String| {
-            line["/allow ".len()..]
-                .trim_end_matches(" p")
-                .trim()
-                .to_owned()
-        };
+        let tidy = |line: &String| line["/allow ".len()..].trim_end_matches(" p").trim().to_owned();
         let asked: Vec<String> = hooks.asked.iter().map(tidy).collect();
         assert_eq!(asked.join(", "), expected, "{more}");
     }

@@ -128,9 +128,8 @@ fn operations() -> impl Strategy<Value = Value> {
 }
 
 fn value() -> impl Strategy<Value = Value> {
-    let words = prop::sample::select(vec![
-        "a", "", "1", "x.y/z", "500m", "delete", "add", "/spec/a",
-    ]);
+    let words =
+        prop::sample::select(vec!["a", "", "1", "x.y/z", "500m", "delete", "add", "/spec/a"]);
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

@@ -63,14 +63,8 @@ fn the_quality_of_service_follows_from_requests_and_limits() {
         (r#"{"requests":{"cpu":"1"}}"#, "Burstable"),
         (r#"{"limits":{"cpu":"1"}}"#, "Burstable"),
         (r#"{"limits":{"cpu":"1","memory":"1Gi"}}"#, "Guaranteed"),
-        (
-            r#"{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1000m"}}"#,
-            "Guaranteed",
-        ),
-        (
-            r#"{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"500m"}}"#,
-            "Burstable",
-        ),
+        (r#"{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1000m"}}"#, "Guaranteed"),
+        (r#"{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"500m"}}"#, "Burstable"),
         (r#"{"limits":{"nvidia.com/gpu":"1"}}"#, "BestEffort"),
     ];
     for (resources, expected) in table {
@@ -230,13 +224,10 @@ fn pods_are_found_by_node_and_by_owner() {
     "#,
     );
     let names = |pods: &mut dyn Iterator<Item = &std::sync::Arc<Value>>| -> Vec<String> {
-        pods.map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned())
-            .collect()
+        pods.map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names(&mut api.pods_on("n1")), ["b"]);
     assert_eq!(names(&mut api.pods_on("n2")), [""; 0]);
-    let uid = api.get("pods", "default", "b").unwrap()["metadata"]["uid"]
-        .as_str()
-        .unwrap();
+    let uid = api.get("pods", "default", "b").unwrap()["metadata"]["uid"].as_str().unwrap();
     assert_eq!(api.by_uid(uid).unwrap()["metadata"]["name"], "b");
 }

@@ -76,13 +76,7 @@ fn pages_of_a_list_are_of_one_moment() {
     talk(&mut api, SOME);
     let first = talk(&mut api, "GET /api/v1/configmaps?limit=2 ?? metadata");
     assert_snapshot!(first, @r#"GET configmaps?limit=2: 200 ConfigMapList [a b] rv 10 metadata={"continue":"eyJydiI6MTAsInN0YXJ0IjoiZGVmYXVsdC9iIiwidiI6Im1ldGEuazhzLmlvL3YxIn0=","remainingItemCount":1,"resourceVersion":"10"}"#);
-    let token = first
-        .split("\"continue\":\"")
-        .nth(1)
-        .unwrap()
-        .split('"')
-        .next()
-        .unwrap();
+    let token = first.split("\"continue\":\"").nth(1).unwrap().split('"').next().unwrap();
     let script = format!(
         r#"
         DELETE /api/v1/namespaces/other/configmaps/c

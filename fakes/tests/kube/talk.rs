@@ -25,22 +25,13 @@ pub(crate) fn talk(api: &mut KubeApi, script: &str) -> String {
 pub(crate) fn talk_with(api: &mut KubeApi, hooks: &mut dyn Webhooks, script: &str) -> String {
     let mut now = Time::ZERO;
     let mut said = String::new();
-    for line in script
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(secs) = line.strip_prefix("AT ") {
             now = Time::from_ms(secs.parse::<u64>().unwrap() * 1000);
             continue;
         }
         if line == "COLLECT" {
-            writeln!(
-                said,
-                "COLLECT: {} requests",
-                api.collect_garbage(now, hooks)
-            )
-            .unwrap();
+            writeln!(said, "COLLECT: {} requests", api.collect_garbage(now, hooks)).unwrap();
             continue;
         }
         let (line, fields) = line.split_once(" ?? ").unwrap_or((line, ""));
@@ -81,9 +72,7 @@ fn heading(line: &str) -> String {
     let mut words = line.split(' ');
     let (method, path) = (words.next().unwrap(), words.next().unwrap());
     let path = path.strip_prefix("/api/v1/").unwrap_or(path);
-    let end = path
-        .split_once("namespaces/default/")
-        .map_or(path, |(_, end)| end);
+    let end = path.split_once("namespaces/default/").map_or(path, |(_, end)| end);
     format!("{method} {end}")
 }
 
@@ -104,13 +93,7 @@ fn essentials(response: &Response, fields: &str) -> String {
         }
         Some(kind) => {
             let word = |key: &str| body["metadata"][key].as_str().unwrap_or("");
-            write!(
-                text,
-                "{kind} {} rv {}",
-                word("name"),
-                word("resourceVersion")
-            )
-            .unwrap();
+            write!(text, "{kind} {} rv {}", word("name"), word("resourceVersion")).unwrap();
         }
         None => write!(text, "{body}").unwrap(),
     }

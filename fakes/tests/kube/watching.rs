@@ -20,11 +20,7 @@ fn shown(events: &[WatchEvent]) -> String {
             let metadata = &object["metadata"];
             let labels = &metadata["labels"];
             let part = |key: &str| metadata[key].as_str().unwrap().to_owned();
-            format!(
-                "{word} {} rv {} labels {labels}",
-                part("name"),
-                part("resourceVersion")
-            )
+            format!("{word} {} rv {} labels {labels}", part("name"), part("resourceVersion"))
         };
         match event {
             WatchEvent::Added(it) => object("ADDED", it),
@@ -72,10 +68,8 @@ fn a_watch_replays_what_came_after_its_version() {
 #[test]
 fn leaving_the_selection_is_deleted_and_entering_it_is_added() {
     let mut api = server();
-    let mut watch = open(
-        &api,
-        "GET /api/v1/configmaps?watch=true&resourceVersion=6&labelSelector=x=1",
-    );
+    let mut watch =
+        open(&api, "GET /api/v1/configmaps?watch=true&resourceVersion=6&labelSelector=x=1");
     talk(&mut api, STORY);
     assert_snapshot!(shown(&api.poll(&mut watch)), @r#"
     ADDED a rv 7 labels {"x":"1"}
@@ -111,12 +105,8 @@ fn a_watch_from_before_the_history_is_expired() {
         talk(&mut api, &line);
     }
     assert_eq!(api.poll(&mut slow), [WatchEvent::Expired]);
-    let refused = api
-        .watch(&request(
-            "GET /api/v1/configmaps?watch=true&resourceVersion=7",
-        ))
-        .err()
-        .unwrap();
+    let refused =
+        api.watch(&request("GET /api/v1/configmaps?watch=true&resourceVersion=7")).err().unwrap();
     assert_eq!(refused.status, 410);
     assert_snapshot!(refused.body["message"], @r#""too old resource version: 7 (10)""#);
     assert_snapshot!(talk(&mut api, "GET /api/v1/configmaps?resourceVersion=7&resourceVersionMatch=Exact"), @r#"GET configmaps?resourceVersion=7&resourceVersionMatch=Exact: 410 Expired: too old resource version: 7 (10)"#);
@@ -128,15 +118,10 @@ fn a_watch_from_before_the_history_is_expired() {
 #[test]
 fn bookmarks_tell_a_quiet_watch_how_far_it_is() {
     let mut api = server();
-    let mut asked = open(
-        &api,
-        "GET /api/v1/nodes?watch=true&resourceVersion=6&allowWatchBookmarks=true",
-    );
+    let mut asked =
+        open(&api, "GET /api/v1/nodes?watch=true&resourceVersion=6&allowWatchBookmarks=true");
     let mut silent = open(&api, "GET /api/v1/nodes?watch=true&resourceVersion=6");
-    talk(
-        &mut api,
-        r#"POST /api/v1/namespaces/default/configmaps {"metadata":{"name":"a"}}"#,
-    );
+    talk(&mut api, r#"POST /api/v1/namespaces/default/configmaps {"metadata":{"name":"a"}}"#);
     for value in 0..999 {
         let line = format!(
             r#"MERGE /api/v1/namespaces/default/configmaps/a {{"data":{{"k":"{value}"}}}}"#
@@ -160,11 +145,7 @@ fn watches_that_make_no_sense_are_refused() {
         ("GET /api/v1/nodes?watch=true&sendInitialEvents=true", 501),
     ];
     for (line, status) in table {
-        assert_eq!(
-            api.watch(&request(line)).err().unwrap().status,
-            status,
-            "{line}"
-        );
+        assert_eq!(api.watch(&request(line)).err().unwrap().status, status, "{line}");
     }
 }
 
@@ -176,10 +157,7 @@ fn changes_tell_controllers_what_was_before() {
     let changes = api.take_changes();
     let kinds: Vec<ChangeKind> = changes.iter().map(|change| change.kind).collect();
     use ChangeKind::{Added, Deleted, Modified};
-    assert_eq!(
-        kinds,
-        [Added, Added, Modified, Modified, Modified, Deleted, Deleted]
-    );
+    assert_eq!(kinds, [Added, Added, Modified, Modified, Modified, Deleted, Deleted]);
     let versions: Vec<u64> = changes.iter().map(|change| change.rv).collect();
     assert_eq!(versions, [7, 8, 9, 10, 11, 12, 13]);
     assert_eq!(changes[0].previous, None);
@@ -209,16 +187,10 @@ fn replay(cache: &mut BTreeMap<String, Value>, events: Vec<WatchEvent>) {
     for event in events {
         match event {
             WatchEvent::Added(it) => {
-                assert!(
-                    cache.insert(name(&it), Value::clone(&it)).is_none(),
-                    "added twice"
-                );
+                assert!(cache.insert(name(&it), Value::clone(&it)).is_none(), "added twice");
             }
             WatchEvent::Modified(it) => {
-                assert!(
-                    cache.insert(name(&it), Value::clone(&it)).is_some(),
-                    "never added"
-                );
+                assert!(cache.insert(name(&it), Value::clone(&it)).is_some(), "never added");
             }
             WatchEvent::Deleted(it) => {
                 assert!(cache.remove(&name(&it)).is_some(), "never added");
@@ -230,23 +202,15 @@ fn replay(cache: &mut BTreeMap<String, Value>, events: Vec<WatchEvent>) {
 
 fn listed(api: &mut KubeApi, query: &str) -> BTreeMap<String, Value> {
     let path = format!("GET /api/v1/configmaps?{query}");
-    let response = api.handle(
-        drawbridge_sim::Time::ZERO,
-        &request(&path),
-        &mut drawbridge_fakes::NoWebhooks,
-    );
+    let response =
+        api.handle(drawbridge_sim::Time::ZERO, &request(&path), &mut drawbridge_fakes::NoWebhooks);
     let with_type = |item: &Value| {
         let mut item = item.clone();
         item["kind"] = "ConfigMap".into();
         item["apiVersion"] = "v1".into();
         (item["metadata"]["name"].as_str().unwrap().to_owned(), item)
     };
-    response.body["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(with_type)
-        .collect()
+    response.body["items"].as_array().unwrap().iter().map(with_type).collect()
 }
 
 proptest! {

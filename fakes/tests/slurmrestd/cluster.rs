@@ -30,13 +30,8 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A cluster on which nothing has happened.
     pub(crate) fn new(release: Release) -> Self {
-        let config = SlurmConfig::parse(SLURM_CONF, None, release)
-            .unwrap()
-            .config;
-        Self {
-            ctld: Slurmctld::new(config, Epoch::from_unix(BEGAN)),
-            now: Time::ZERO,
-        }
+        let config = SlurmConfig::parse(SLURM_CONF, None, release).unwrap().config;
+        Self { ctld: Slurmctld::new(config, Epoch::from_unix(BEGAN)), now: Time::ZERO }
     }
 
     /// Lets time go by.

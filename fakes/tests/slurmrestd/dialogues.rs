@@ -25,14 +25,9 @@ fn talk(lines: &str) -> String {
 
 fn speak(cluster: &mut Cluster, ask: &str, wanted: &str) -> String {
     let mut words = ask.splitn(4, ' ');
-    let (user, method, path) = (
-        words.next().unwrap(),
-        words.next().unwrap(),
-        words.next().unwrap(),
-    );
-    let body = words
-        .next()
-        .map(|text| serde_json::from_str::<Value>(text).unwrap());
+    let (user, method, path) =
+        (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+    let body = words.next().map(|text| serde_json::from_str::<Value>(text).unwrap());
     let body = match path {
         "job/submit" => body
             .map(|job| json!({ "script": "#!/bin/sh\nsleep infinity\n", "job": with_needs(&job) })),
@@ -50,10 +45,7 @@ fn speak(cluster: &mut Cluster, ask: &str, wanted: &str) -> String {
         said.push_str(&format!("  warning: {}\n", warning["description"]));
     }
     for status in reply.body["status"].as_array().into_iter().flatten() {
-        said.push_str(&format!(
-            "  status {}: {}\n",
-            status["step_id"], status["error"]["string"]
-        ));
+        said.push_str(&format!("  status {}: {}\n", status["step_id"], status["error"]["string"]));
     }
     for pointer in wanted.split_whitespace() {
         let value = reply.body.pointer(pointer).cloned().unwrap_or(Value::Null);

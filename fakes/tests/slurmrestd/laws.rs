@@ -25,15 +25,7 @@ fn values() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(Value::from),
         "[a-z0-9:/,=\\-\\[\\]]{0,12}".prop_map(Value::from),
         prop::sample::select(
-            &[
-                "main",
-                "low",
-                "gres/gpu:1",
-                "n[001-004]",
-                "2-4",
-                "none",
-                "DRAIN"
-            ][..]
+            &["main", "low", "gres/gpu:1", "n[001-004]", "2-4", "none", "DRAIN"][..]
         )
         .prop_map(Value::from),
     ];
@@ -49,9 +41,7 @@ fn values() -> impl Strategy<Value = Value> {
 fn jobs() -> impl Strategy<Value = Value> {
     let fields = prop::collection::vec((prop::sample::select(FIELDS), values()), 0..4);
     fields.prop_map(|fields| {
-        let pairs = fields
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value));
+        let pairs = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
         Value::Object(pairs.collect())
     })
 }

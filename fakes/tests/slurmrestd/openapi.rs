@@ -30,17 +30,11 @@ impl Document {
         });
         let errors = validator.iter_errors(body);
         // Positions in lists don't matter.
-        let place = |path: String| {
-            path.replace(|c: char| c.is_ascii_digit(), "")
-                .replace("//", "/")
-        };
+        let place =
+            |path: String| path.replace(|c: char| c.is_ascii_digit(), "").replace("//", "/");
         errors
             .map(|error| {
-                format!(
-                    "{} {}",
-                    place(error.instance_path().to_string()),
-                    error.schema_path()
-                )
+                format!("{} {}", place(error.instance_path().to_string()), error.schema_path())
             })
             .collect()
     }
@@ -72,10 +66,7 @@ fn answers_break_the_vendors_document_only_where_the_vendors_own_do() {
     let Some(whole) = openapi() else {
         return;
     };
-    let mut document = Document {
-        whole,
-        validators: BTreeMap::new(),
-    };
+    let mut document = Document { whole, validators: BTreeMap::new() };
     let recordings = exchanges("24.11").unwrap();
     let mut checked = 0;
     for (exchange, status, body) in replay(Release::V24_11, recordings) {

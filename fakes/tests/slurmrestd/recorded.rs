@@ -29,9 +29,7 @@ pub(crate) fn exchanges(release: &str) -> Option<Vec<Exchange>> {
     let folder = folder(release)?;
     let index = folder.join("INDEX.v0.0.42.txt");
     let names = fs::read_to_string(index).unwrap();
-    let names = names
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(1));
+    let names = names.lines().filter_map(|line| line.split_whitespace().nth(1));
     let folder = folder.join("v0.0.42");
     Some(names.filter_map(|name| exchange(&folder, name)).collect())
 }
@@ -58,9 +56,7 @@ fn folder(release: &str) -> Option<PathBuf> {
 fn exchange(folder: &Path, name: &str) -> Option<Exchange> {
     let asked = read(&folder.join(format!("{name}.req.json")))?;
     let reply = read(&folder.join(format!("{name}.resp.json")))?;
-    let user = asked["headers"]["X-SLURM-USER-NAME"]
-        .as_str()
-        .unwrap_or("alice");
+    let user = asked["headers"]["X-SLURM-USER-NAME"].as_str().unwrap_or("alice");
     let line = format!("{} {}", asked["method"].as_str()?, asked["path"].as_str()?);
     let body = Some(asked["body"].clone()).filter(|body| !body.is_null());
     Some(Exchange {

@@ -38,10 +38,9 @@ fn stand_in(name: &str) -> Option<(&'static str, Value)> {
         "submit_account_qos_2nd" => ("alice", json!({ "name": "aq2" })),
         "submit_array" => ("alice", json!({ "name": "arr" })),
         // First in the queue, so that it gets the node that was reserved for it.
-        "submit_reservation" => (
-            "root",
-            json!({ "name": "resv", "required_nodes": ["n008"], "priority": 99_999 }),
-        ),
+        "submit_reservation" => {
+            ("root", json!({ "name": "resv", "required_nodes": ["n008"], "priority": 99_999 }))
+        }
         _others_as_recorded => return None,
     };
     Some(found)
@@ -51,10 +50,7 @@ fn stand_in(name: &str) -> Option<(&'static str, Value)> {
 fn before(name: &str, cluster: &mut Cluster) {
     match name {
         "submit_hold" => {
-            cluster.submit(
-                "alice",
-                &json!({ "cpus_per_task": 2, "memory_per_cpu": 2000 }),
-            );
+            cluster.submit("alice", &json!({ "cpus_per_task": 2, "memory_per_cpu": 2000 }));
         }
         "submit_reservation" => {
             cluster.submit("alice", &json!({ "hold": true, "nodes": "1" }));
@@ -88,10 +84,7 @@ pub(crate) fn replay(release: Release, recordings: Vec<Exchange>) -> Vec<(Exchan
     let mut replayed = vec![];
     for exchange in recordings {
         let name = exchange.name.as_str();
-        if NOT_REPLAYED
-            .iter()
-            .any(|(prefix, _)| name.starts_with(prefix))
-        {
+        if NOT_REPLAYED.iter().any(|(prefix, _)| name.starts_with(prefix)) {
             continue;
         }
         before(name, &mut cluster);
@@ -107,9 +100,7 @@ pub(crate) fn replay(release: Release, recordings: Vec<Exchange>) -> Vec<(Exchan
 
 fn error_numbers(body: &Value) -> Vec<i64> {
     let errors = body["errors"].as_array().into_iter().flatten();
-    errors
-        .map(|error| error["error_number"].as_i64().unwrap())
-        .collect()
+    errors.map(|error| error["error_number"].as_i64().unwrap()).collect()
 }
 
 /// What differs, exchange by exchange, in words.
@@ -152,11 +143,7 @@ fn values(release: Release) -> Option<String> {
             let (theirs, ours) = (&exchange.body["jobs"][0][field], &body["jobs"][0][field]);
             if theirs != ours {
                 let name = &exchange.name;
-                lines.push_str(&format!(
-                    "{name}: {field} {} is {}\n",
-                    brief(theirs),
-                    brief(ours)
-                ));
+                lines.push_str(&format!("{name}: {field} {} is {}\n", brief(theirs), brief(ours)));
             }
         }
     }
@@ -184,9 +171,7 @@ fn report(release: Release) -> Option<String> {
             lines.entry(line).or_default().push(exchange.name.clone());
         }
     }
-    let differing = lines
-        .iter()
-        .map(|(line, names)| format!("{line}  [{}]\n", names.join(" ")));
+    let differing = lines.iter().map(|(line, names)| format!("{line}  [{}]\n", names.join(" ")));
     let differing: String = differing.collect();
     Some(format!("{count} exchanges replayed\n{differing}"))
 }

@@ -52,11 +52,7 @@ fn roots(lines: &BTreeSet<&String>) -> impl Iterator<Item = String> {
         let mut cuts = path(line).match_indices(['.', '[']);
         !cuts.any(|(at, _)| paths.contains(&line[..at]))
     };
-    let roots: Vec<String> = lines
-        .iter()
-        .filter(is_root)
-        .map(ToString::to_string)
-        .collect();
+    let roots: Vec<String> = lines.iter().filter(is_root).map(ToString::to_string).collect();
     roots.into_iter()
 }
 

@@ -15,10 +15,7 @@ fn running() -> Cluster {
 }
 
 fn check(body: &Value, expected: &str) {
-    let expected: Vec<&str> = expected
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .collect();
+    let expected: Vec<&str> = expected.lines().filter(|line| !line.starts_with('#')).collect();
     let found = shape(body);
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, expected);
@@ -42,10 +39,7 @@ fn a_node_has_every_field_of_the_real_one() {
 fn a_partition_has_every_field_of_the_real_one() {
     let reply = running().call("alice", "GET partition/main", None);
     assert_eq!(reply.status, 200);
-    check(
-        &reply.body["partitions"][0],
-        include_str!("shapes/partition.txt"),
-    );
+    check(&reply.body["partitions"][0], include_str!("shapes/partition.txt"));
 }
 
 #[test]
@@ -54,10 +48,7 @@ fn a_refusal_says_what_and_where() {
     let reply = running().call("alice", "POST job/submit", Some(body));
     assert_eq!(reply.status, 500);
     let lines = shape(&reply.body);
-    let errors: Vec<&String> = lines
-        .iter()
-        .filter(|line| line.starts_with("errors"))
-        .collect();
+    let errors: Vec<&String> = lines.iter().filter(|line| line.starts_with("errors")).collect();
     assert_eq!(
         errors,
         [

@@ -85,10 +85,7 @@ impl<'de> Visitor<'de> for AmountVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Amount, A::Error> {
         let bounds = Bounds::deserialize(MapAccessDeserializer::new(map))?;
-        let (least, most) = (
-            bounds.at_least.unwrap_or(0),
-            bounds.at_most.unwrap_or(u64::MAX),
-        );
+        let (least, most) = (bounds.at_least.unwrap_or(0), bounds.at_most.unwrap_or(u64::MAX));
         if least > most {
             let text = format!(
                 "no number is at least {least} and at most {most}\nthe smaller one is `atLeast`"
@@ -146,12 +143,7 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap(), means, "{text}");
         }
-        for wrong in [
-            "-1",
-            r#""3""#,
-            r#"{"least": 1}"#,
-            r#"{"atLeast": 2, "atMost": 1}"#,
-        ] {
+        for wrong in ["-1", r#""3""#, r#"{"least": 1}"#, r#"{"atLeast": 2, "atMost": 1}"#] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

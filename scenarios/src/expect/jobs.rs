@@ -116,18 +116,10 @@ impl JobsExpect {
         {
             wrong.push(format!("gives {reason}"));
         }
-        if self
-            .partition
-            .as_ref()
-            .is_some_and(|it| *it != job.partition)
-        {
+        if self.partition.as_ref().is_some_and(|it| *it != job.partition) {
             wrong.push(format!("is in partition {}", job.partition));
         }
-        if self
-            .nodes
-            .as_ref()
-            .is_some_and(|it| !it.matches(&job.nodes))
-        {
+        if self.nodes.as_ref().is_some_and(|it| !it.matches(&job.nodes)) {
             wrong.push(match job.nodes.as_str() {
                 "" => "has no nodes".into(),
                 nodes => format!("is on {nodes}"),

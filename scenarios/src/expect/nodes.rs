@@ -41,13 +41,7 @@ impl NodesExpect {
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
         let rows: Vec<&NodeRow> = frame.nodes.iter().filter(|it| self.selects(it)).collect();
-        rows::judge(
-            "node",
-            &rows,
-            self.count,
-            |node| node.name.clone(),
-            |node| self.wrong(node),
-        )
+        rows::judge("node", &rows, self.count, |node| node.name.clone(), |node| self.wrong(node))
     }
 
     fn selects(&self, node: &NodeRow) -> bool {
@@ -97,14 +91,7 @@ impl NodesExpect {
             wrong.push(format!("is {}", node.state));
         }
         if self.cordoned.is_some_and(|it| it != node.cordoned) {
-            wrong.push(
-                if node.cordoned {
-                    "is cordoned"
-                } else {
-                    "is not cordoned"
-                }
-                .into(),
-            );
+            wrong.push(if node.cordoned { "is cordoned" } else { "is not cordoned" }.into());
         }
         if off(self.cpus_alloc, node.cpus_alloc.into()) {
             wrong.push(format!("has {} CPUs held", node.cpus_alloc));
@@ -112,11 +99,7 @@ impl NodesExpect {
         if off(self.memory_alloc_mb, node.memory_alloc_mb) {
             wrong.push(format!("has {} MiB held", node.memory_alloc_mb));
         }
-        if self
-            .gres_alloc
-            .as_ref()
-            .is_some_and(|it| !it.matches(&node.gres_alloc))
-        {
+        if self.gres_alloc.as_ref().is_some_and(|it| !it.matches(&node.gres_alloc)) {
             wrong.push(match node.gres_alloc.as_str() {
                 "" => "has no generic resource held".into(),
                 gres => format!("has {gres} held"),

@@ -27,16 +27,9 @@ impl MetricExpect {
     }
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
-        let fitting = frame
-            .metrics
-            .iter()
-            .filter(|(name, _)| self.name.matches(name));
+        let fitting = frame.metrics.iter().filter(|(name, _)| self.name.matches(name));
         let seen: u64 = fitting.map(|(_, value)| *value).sum();
-        if self.value.contains(seen) {
-            Ok(())
-        } else {
-            Err(format!("{} is {seen}", self.name))
-        }
+        if self.value.contains(seen) { Ok(()) } else { Err(format!("{} is {seen}", self.name)) }
     }
 }
 
@@ -61,22 +54,14 @@ impl TogetherExpect {
     pub(crate) fn sentence(&self) -> String {
         let which: Vec<String> = self.pods.iter().map(ToString::to_string).collect();
         let count = self.count.map_or("all".into(), |it| it.to_string());
-        format!(
-            "{count} pods {} were bound within {}",
-            which.join(", "),
-            self.within
-        )
+        format!("{count} pods {} were bound within {}", which.join(", "), self.within)
     }
 
     pub(crate) fn judge(&self, frame: &Frame) -> Result<(), String> {
         let pods: Vec<&PodRow> = frame
             .pods
             .iter()
-            .filter(|pod| {
-                self.pods
-                    .iter()
-                    .any(|it| it.matches(&pod.namespace, &pod.name))
-            })
+            .filter(|pod| self.pods.iter().any(|it| it.matches(&pod.namespace, &pod.name)))
             .collect();
         self.all_bound(&pods)?;
         let bound = || pods.iter().filter_map(|pod| pod.bound_ms);
@@ -87,9 +72,7 @@ impl TogetherExpect {
             Ok(())
         } else {
             let lasted = Lasting(last.since(first));
-            Err(format!(
-                "from the first at {first} to the last at {last} it took {lasted}"
-            ))
+            Err(format!("from the first at {first} to the last at {last} it took {lasted}"))
         }
     }
 
@@ -104,11 +87,7 @@ impl TogetherExpect {
             .filter(|pod| pod.bound_ms.is_none())
             .map(|pod| format!("{}/{} was never bound", pod.namespace, pod.name))
             .collect();
-        if unbound.is_empty() {
-            Ok(())
-        } else {
-            Err(rows::shorten(&unbound))
-        }
+        if unbound.is_empty() { Ok(()) } else { Err(rows::shorten(&unbound)) }
     }
 }
 
@@ -151,11 +130,7 @@ impl OrderItem {
                 .map(|job| (format!("job {}", job.name), job.start_ms, job.end_ms))
                 .collect(),
         };
-        if ran.is_empty() {
-            Err(format!("there are no {}", self.sentence()))
-        } else {
-            Ok(ran)
-        }
+        if ran.is_empty() { Err(format!("there are no {}", self.sentence())) } else { Ok(ran) }
     }
 }
 
@@ -245,10 +220,7 @@ impl StoryExpect {
 
     fn fits(&self, record: &Record) -> bool {
         let anywhere = Glob::from(format!("*{}*", self.text).as_str());
-        let by = self
-            .by
-            .as_deref()
-            .is_none_or(|by| by == record.actor.name());
+        let by = self.by.as_deref().is_none_or(|by| by == record.actor.name());
         by && anywhere.matches(&record.text)
     }
 }

@@ -105,9 +105,7 @@ impl PodsExpect {
             bound.map(|it| if it { "bound" } else { "not bound" }.into()),
             job.map(|it| if it { "with a job" } else { "without a job" }.into()),
             reason.as_ref().map(|it| format!("with the reason {it}")),
-            message
-                .as_ref()
-                .map(|it| format!("with the words \"{it}\"")),
+            message.as_ref().map(|it| format!("with the words \"{it}\"")),
             scheduler.as_ref().map(|it| format!("scheduled by {it}")),
         ]
         .into_iter()
@@ -123,8 +121,7 @@ impl PodsExpect {
             (None, None) => String::new(),
         };
         let off = |want: &Option<Glob>, seen: &Option<String>| {
-            want.as_ref()
-                .is_some_and(|glob| !seen.as_ref().is_some_and(|seen| glob.matches(seen)))
+            want.as_ref().is_some_and(|glob| !seen.as_ref().is_some_and(|seen| glob.matches(seen)))
         };
         let on = |node: &Option<String>| match node {
             Some(node) => format!("is on {node}"),
@@ -153,10 +150,7 @@ impl PodsExpect {
             wrong.push(format!("gives the reason{}", or_none(why())));
         }
         if let Some(words) = &self.message
-            && !pod
-                .message
-                .as_ref()
-                .is_some_and(|seen| seen.contains(words))
+            && !pod.message.as_ref().is_some_and(|seen| seen.contains(words))
         {
             wrong.push(format!("says{}", or_none(why())));
         }
@@ -168,9 +162,5 @@ impl PodsExpect {
 }
 
 fn or_none(text: String) -> String {
-    if text.is_empty() {
-        " none".into()
-    } else {
-        text
-    }
+    if text.is_empty() { " none".into() } else { text }
 }

@@ -40,11 +40,8 @@ fn miscounted<T>(
     problems: &[String],
     name: impl Fn(&T) -> String,
 ) -> String {
-    let seen = if problems.is_empty() {
-        rows.iter().map(name).collect()
-    } else {
-        problems.to_vec()
-    };
+    let seen =
+        if problems.is_empty() { rows.iter().map(name).collect() } else { problems.to_vec() };
     format!("there are {right} of {}: {}", rows.len(), shorten(&seen))
 }
 
@@ -81,11 +78,7 @@ pub(crate) fn sentence(subject: &str, predicates: &[String]) -> String {
 }
 
 fn join(noun: &str, which: &str) -> String {
-    if which.is_empty() {
-        noun.into()
-    } else {
-        format!("{noun} {which}")
-    }
+    if which.is_empty() { noun.into() } else { format!("{noun} {which}") }
 }
 
 #[cfg(test)]
@@ -98,12 +91,7 @@ mod tests {
             rows,
             count,
             |row| format!("r{row}"),
-            |row| {
-                (row % 2 == 1)
-                    .then(|| "is odd".to_owned())
-                    .into_iter()
-                    .collect()
-            },
+            |row| (row % 2 == 1).then(|| "is odd".to_owned()).into_iter().collect(),
         )
     }
 
@@ -118,10 +106,7 @@ mod tests {
     fn with_a_count_that_many_must_be_right() {
         assert_eq!(look(&[1, 2], Some(Amount::exactly(1))), Ok(()));
         assert_eq!(look(&[], Some(Amount::exactly(0))), Ok(()));
-        assert_eq!(
-            look(&[2, 4], Some(Amount::exactly(1))),
-            Err("there are 2 of 2: r2; r4".into())
-        );
+        assert_eq!(look(&[2, 4], Some(Amount::exactly(1))), Err("there are 2 of 2: r2; r4".into()));
         assert_eq!(
             look(&[1, 3, 5, 7, 9, 11, 2], Some(Amount::exactly(7))),
             Err("there are 1 of 7: r1 is odd; r3 is odd; r5 is odd; r7 is odd; r9 is odd; and 1 more".into())
@@ -132,10 +117,7 @@ mod tests {
     fn subjects_read_as_english() {
         assert_eq!(subject("pod", "a/b", None), "pod a/b is");
         assert_eq!(subject("pod", "a/*", None), "every pod a/* is");
-        assert_eq!(
-            subject("pod", "a/*", Some(Amount::exactly(3))),
-            "exactly 3 pods a/* are"
-        );
+        assert_eq!(subject("pod", "a/*", Some(Amount::exactly(3))), "exactly 3 pods a/* are");
         assert_eq!(subject("job", "", Some(Amount::exactly(0))), "no jobs are");
     }
 }

@@ -277,10 +277,7 @@ fn the_story_is_looked_at() {
                 json!({"by": "slurm", "text": "submitted"}),
             ],
         ),
-        all(
-            Check::Never,
-            &[json!({"text": "evicted"}), json!({"text": "submitted"})],
-        ),
+        all(Check::Never, &[json!({"text": "evicted"}), json!({"text": "submitted"})]),
     ]
     .join("\n");
     insta::assert_snapshot!(text, @r#"
@@ -294,9 +291,7 @@ fn the_story_is_looked_at() {
 
 #[test]
 fn a_time_is_part_of_the_sentence() {
-    let expectation = Expectation::new(
-        When::At(Time::from_ms(90_000)),
-        Check::Jobs(read(json!({"count": 0}))),
-    );
+    let expectation =
+        Expectation::new(When::At(Time::from_ms(90_000)), Check::Jobs(read(json!({"count": 0}))));
     assert_eq!(expectation.text, "at 00:01:30.000: no jobs are there");
 }

@@ -37,10 +37,10 @@ pub(crate) fn read(
         runtime,
         exit_code: entry.exit_code,
         stop: entry.stop.map_or(usual.stop, |stop| stop.0),
-        mpi: entry.mpi.as_ref().map(|mpi| Mpi {
-            group_label: mpi.group_label.clone(),
-            ranks: mpi.ranks,
-        }),
+        mpi: entry
+            .mpi
+            .as_ref()
+            .map(|mpi| Mpi { group_label: mpi.group_label.clone(), ranks: mpi.ranks }),
     })
 }
 
@@ -54,16 +54,11 @@ fn spread(
             Ok(lasting) => Ok(Spread::Fixed(lasting.0)),
             Err(wrong) => Err(source.two_lines(at, &wrong)),
         },
-        TextOr::Full(UniformEntry {
-            uniform: [least, most],
-        }) if least <= most => Ok(Spread::Uniform(least.0, most.0)),
-        TextOr::Full(UniformEntry {
-            uniform: [least, most],
-        }) => Err(source
-            .at(
-                &path::key(at, "uniform"),
-                format!("{least} is longer than {most}"),
-            )
+        TextOr::Full(UniformEntry { uniform: [least, most] }) if least <= most => {
+            Ok(Spread::Uniform(least.0, most.0))
+        }
+        TextOr::Full(UniformEntry { uniform: [least, most] }) => Err(source
+            .at(&path::key(at, "uniform"), format!("{least} is longer than {most}"))
             .hinted("the shorter duration comes first")),
     }
 }

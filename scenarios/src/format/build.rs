@@ -45,10 +45,7 @@ fn check_version(source: &Source) -> Result<(), ScenarioError> {
         None => Ok(()),
         Some(version) if version == 1 => Ok(()),
         Some(version) => Err(source
-            .at(
-                "version",
-                format!("this drawbridge reads format version 1, not {version}"),
-            )
+            .at("version", format!("this drawbridge reads format version 1, not {version}"))
             .hinted("write `version: 1`, or use the drawbridge that the file was written for")),
     }
 }
@@ -79,29 +76,13 @@ fn scenario(
     let managed = bridge.as_ref().map_or(&[][..], |it| &it.managed_namespaces);
     let namespaces = kube_side::namespaces(&file.kubernetes, managed);
     let nodes = kube_side::nodes(&file.kubernetes, &slurm, source)?;
-    let objects = manifests::collect(
-        source,
-        "kubernetes.objects",
-        &file.kubernetes.objects,
-        files,
-    )?;
-    let known = known(
-        &slurm,
-        &namespaces,
-        &nodes,
-        &objects,
-        &applied(file, source, files)?,
-    );
+    let objects =
+        manifests::collect(source, "kubernetes.objects", &file.kubernetes.objects, files)?;
+    let known = known(&slurm, &namespaces, &nodes, &objects, &applied(file, source, files)?);
     let objects = objects.into_iter().map(|it| it.checked(&known, false));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let until = file.until.from_start();
-    let timeline = Timeline {
-        source,
-        files,
-        known: &known,
-        has_bridge: bridge.is_some(),
-        until,
-    };
+    let timeline = Timeline { source, files, known: &known, has_bridge: bridge.is_some(), until };
     Ok(Scenario {
         name: stem(name).into(),
         why: file.why.trim().into(),
@@ -128,9 +109,7 @@ fn each<T, U>(
     read: impl Fn(&T, &str) -> Result<U, ScenarioError>,
 ) -> Result<Vec<U>, ScenarioError> {
     let indexed = entries.iter().enumerate();
-    indexed
-        .map(|(index, entry)| read(entry, &path::index(key, index)))
-        .collect()
+    indexed.map(|(index, entry)| read(entry, &path::index(key, index))).collect()
 }
 
 /// The manifests of all steps: they may make namespaces and nodes that others use.
@@ -160,11 +139,7 @@ fn known(
     let made = || objects.iter().chain(applied);
     let slurm_nodes: Vec<String> = slurm.node_names().map(ToString::to_string).collect();
     Known {
-        partitions: slurm
-            .partitions()
-            .iter()
-            .map(|it| it.name.to_string())
-            .collect(),
+        partitions: slurm.partitions().iter().map(|it| it.name.to_string()).collect(),
         kube_nodes: nodes
             .iter()
             .filter_map(name)

@@ -11,13 +11,8 @@ use serde::{Deserialize, Deserializer, de};
 pub struct Lasting(pub Span);
 
 /// Largest first: the order in which they are written.
-const UNITS: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const UNITS: [(&str, u64); 5] =
+    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 const HINT: &str = "write a number with its unit: `500ms`, `90s`, `10m`, `1h30m` or `1d`";
 

@@ -42,9 +42,7 @@ impl ScenarioError {
         let snippet = Snippet::source(self.text.as_ref())
             .path(self.file.as_str())
             .annotation(AnnotationKind::Primary.span(self.span()));
-        let report = Level::ERROR
-            .primary_title(self.what.as_str())
-            .element(snippet);
+        let report = Level::ERROR.primary_title(self.what.as_str()).element(snippet);
         match &self.hint {
             Some(hint) => {
                 let hint = Level::HELP.message(hint.as_str());
@@ -56,17 +54,11 @@ impl ScenarioError {
 
     /// The bytes of the word at the place.
     fn span(&self) -> Range<usize> {
-        let above: usize = self
-            .text
-            .split_inclusive('\n')
-            .take(self.line.saturating_sub(1))
-            .map(str::len)
-            .sum();
+        let above: usize =
+            self.text.split_inclusive('\n').take(self.line.saturating_sub(1)).map(str::len).sum();
         let line = self.text[above..].lines().next().unwrap_or_default();
-        let begin = line
-            .char_indices()
-            .nth(self.column.saturating_sub(1))
-            .map_or(line.len(), |(at, _)| at);
+        let begin =
+            line.char_indices().nth(self.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
         above + begin..above + begin + word_length(&line[begin..])
     }
 }

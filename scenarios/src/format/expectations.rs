@@ -34,18 +34,11 @@ const JOB_STATES: [&str; 14] = [
 ];
 
 /// As sinfo spells them; `-` for a node that Slurm doesn't know.
-const NODE_STATES: [&str; 10] = [
-    "idle", "mix", "alloc", "comp", "drain", "drng", "down", "resv", "unk", "-",
-];
+const NODE_STATES: [&str; 10] =
+    ["idle", "mix", "alloc", "comp", "drain", "drng", "down", "resv", "unk", "-"];
 
-const ACTORS: [Actor; 6] = [
-    Actor::User,
-    Actor::Kube,
-    Actor::Kubelet,
-    Actor::Bridge,
-    Actor::Slurm,
-    Actor::Twin,
-];
+const ACTORS: [Actor; 6] =
+    [Actor::User, Actor::Kube, Actor::Kubelet, Actor::Bridge, Actor::Slurm, Actor::Twin];
 
 /// The keys that are checks, for hints.
 const CHECKS: &str = "pods, jobs, nodes, metric, together, order, story, never";
@@ -80,9 +73,9 @@ pub(crate) fn read(
         (Some((second, _)), Some((first, _))) => Err(source
             .exclusive(at, [first, second], "an expectation is about one thing")
             .hinted("make them two expectations")),
-        (None, _) => Err(source
-            .at(at, "this expects nothing")
-            .hinted(format!("add one of: {CHECKS}"))),
+        (None, _) => {
+            Err(source.at(at, "this expects nothing").hinted(format!("add one of: {CHECKS}")))
+        }
     }
 }
 
@@ -134,12 +127,7 @@ fn jobs(it: &JobsExpect, known: &Known) -> Result<(), Misfit> {
     let listed = it.nodes.as_ref().map(|glob| glob.as_str());
     match listed.filter(|text| !text.is_empty() && !text.contains('*')) {
         Some(text) => expand_hostlist(text)
-            .map_err(|error| {
-                (
-                    error.to_string(),
-                    "write it as squeue does: `n[1-3]`".into(),
-                )
-            })
+            .map_err(|error| (error.to_string(), "write it as squeue does: `n[1-3]`".into()))
             .and_then(|names| names.iter().try_for_each(|name| known.slurm_node(name)))
             .map_err(at(".nodes")),
         None => Ok(()),

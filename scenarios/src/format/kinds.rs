@@ -42,20 +42,12 @@ const fn row(
     namespaced: bool,
     scalable: bool,
 ) -> Kind {
-    Kind {
-        api_version,
-        kind,
-        plural,
-        namespaced,
-        scalable,
-    }
+    Kind { api_version, kind, plural, namespaced, scalable }
 }
 
 /// The kind with this version and name.
 pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Kind> {
-    KINDS
-        .iter()
-        .find(|it| it.api_version == api_version && it.kind == kind)
+    KINDS.iter().find(|it| it.api_version == api_version && it.kind == kind)
 }
 
 /// The kind with this name, in the first version that is known.
@@ -66,9 +58,7 @@ pub(crate) fn by_name(kind: &str) -> Option<&'static Kind> {
 /// All names, each once.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let again = |at: usize| at > 0 && KINDS[at - 1].kind == KINDS[at].kind;
-    (0..KINDS.len())
-        .filter(move |at| !again(*at))
-        .map(|at| KINDS[at].kind)
+    (0..KINDS.len()).filter(move |at| !again(*at)).map(|at| KINDS[at].kind)
 }
 
 impl Kind {

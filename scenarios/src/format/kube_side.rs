@@ -20,10 +20,8 @@ const PODS: &str = "110";
 
 /// The namespaces that the file asks for, beside those that every cluster has.
 pub(crate) fn namespaces(side: &KubernetesSide, managed: &[String]) -> Vec<Value> {
-    let mut all: BTreeMap<String, BTreeMap<String, String>> = managed
-        .iter()
-        .map(|name| (name.clone(), BTreeMap::new()))
-        .collect();
+    let mut all: BTreeMap<String, BTreeMap<String, String>> =
+        managed.iter().map(|name| (name.clone(), BTreeMap::new())).collect();
     for entry in &side.namespaces {
         match entry {
             TextOr::Text(name) => {
@@ -73,9 +71,7 @@ pub(crate) fn nodes(
 
 fn each_once(nodes: &[Value], source: &Source) -> Result<(), ScenarioError> {
     let mut seen = BTreeSet::new();
-    let names = nodes
-        .iter()
-        .map(|node| node["metadata"]["name"].to_string());
+    let names = nodes.iter().map(|node| node["metadata"]["name"].to_string());
     match names.into_iter().find(|name| !seen.insert(name.clone())) {
         None => Ok(()),
         Some(name) => Err(source
@@ -123,9 +119,7 @@ fn given(
 
 fn hostlist(text: &str, at: &str, source: &Source) -> Result<Vec<String>, ScenarioError> {
     expand_hostlist(text).map_err(|error| {
-        source
-            .at(at, error.to_string())
-            .hinted("write a name, or several as `worker-[0-2]`")
+        source.at(at, error.to_string()).hinted("write a name, or several as `worker-[0-2]`")
     })
 }
 
@@ -145,19 +139,13 @@ fn capacity(
     source: &Source,
 ) -> Result<BTreeMap<String, String>, ScenarioError> {
     let at = path::key(at, "capacity");
-    let spec = slurm
-        .nodes()
-        .iter()
-        .find(|it| it.name.as_str() == slurm_name);
+    let spec = slurm.nodes().iter().find(|it| it.name.as_str() == slurm_name);
     match (&entry.capacity, spec) {
         (Some(given), _) => {
             for (resource, amount) in given {
                 if Quantity::parse(amount).is_err() {
                     return Err(source
-                        .at(
-                            &path::key(&at, resource),
-                            format!("`{amount}` is not a quantity"),
-                        )
+                        .at(&path::key(&at, resource), format!("`{amount}` is not a quantity"))
                         .hinted("write `4`, `500m`, `8Gi` or `100M`"));
                 }
             }
@@ -166,12 +154,12 @@ fn capacity(
             Ok(capacity)
         }
         (None, Some(spec)) => Ok(capacity_of(spec)),
-        (None, None) => Err(source
-            .at(&at, format!("node `{}` has no capacity", entry.name))
-            .hinted(
+        (None, None) => {
+            Err(source.at(&at, format!("node `{}` has no capacity", entry.name)).hinted(
                 "no Slurm node has its name, so say what it has: \
                  `capacity: {cpu: 8, memory: 16Gi}`",
-            )),
+            ))
+        }
     }
 }
 
@@ -182,12 +170,8 @@ fn capacity_of(spec: &NodeSpec) -> BTreeMap<String, String> {
         ("memory".to_owned(), format!("{}Mi", spec.memory_mib)),
         ("pods".to_owned(), PODS.to_owned()),
     ]);
-    let gpus: usize = spec
-        .gres
-        .iter()
-        .filter(|gres| gres.name == "gpu")
-        .map(|gres| gres.count)
-        .sum();
+    let gpus: usize =
+        spec.gres.iter().filter(|gres| gres.name == "gpu").map(|gres| gres.count).sum();
     if gpus > 0 {
         capacity.insert("nvidia.com/gpu".into(), gpus.to_string());
     }
@@ -200,10 +184,7 @@ fn node(
     taints: &[Taint],
     capacity: &BTreeMap<String, String>,
 ) -> Value {
-    for (key, value) in [
-        ("kubernetes.io/hostname", name),
-        ("kubernetes.io/os", "linux"),
-    ] {
+    for (key, value) in [("kubernetes.io/hostname", name), ("kubernetes.io/os", "linux")] {
         labels.entry(key.into()).or_insert_with(|| value.into());
     }
     let taints: Vec<Value> = taints.iter().map(taint).collect();

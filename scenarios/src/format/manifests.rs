@@ -16,10 +16,8 @@ use crate::format::{
 };
 
 /// Annotations that name a Slurm partition, in both spellings.
-const PARTITION_ANNOTATIONS: [&str; 2] = [
-    "slurmjob.slinky.slurm.net/partition",
-    "slinky.slurm.net/partition",
-];
+const PARTITION_ANNOTATIONS: [&str; 2] =
+    ["slurmjob.slinky.slurm.net/partition", "slinky.slurm.net/partition"];
 
 /// One manifest and where it stands.
 #[derive(Clone, Debug)]
@@ -116,10 +114,7 @@ impl Manifest {
         let (api_version, kind) = (text("apiVersion")?, text("kind")?);
         kinds::find(api_version, kind).ok_or_else(|| match kinds::by_name(kind) {
             Some(known) => self
-                .wrong(
-                    "apiVersion",
-                    format!("the twin has no {kind} in `{api_version}`"),
-                )
+                .wrong("apiVersion", format!("the twin has no {kind} in `{api_version}`"))
                 .hinted(format!("it has {kind} in `{}`", known.api_version)),
             None => self
                 .wrong("kind", format!("the twin has no kind `{kind}`"))
@@ -132,26 +127,18 @@ impl Manifest {
         if metadata["name"].is_string() || metadata["generateName"].is_string() {
             return Ok(());
         }
-        Err(self
-            .wrong("metadata", "this manifest has no name")
-            .hinted("add `metadata.name`"))
+        Err(self.wrong("metadata", "this manifest has no name").hinted("add `metadata.name`"))
     }
 
     fn settle_namespace(&mut self, namespaces: &BTreeSet<String>) -> Result<(), ScenarioError> {
         let metadata = &mut self.value["metadata"];
-        let namespace = metadata["namespace"]
-            .as_str()
-            .unwrap_or("default")
-            .to_owned();
+        let namespace = metadata["namespace"].as_str().unwrap_or("default").to_owned();
         metadata["namespace"] = json!(namespace);
         if namespaces.contains(&namespace) {
             return Ok(());
         }
         Err(self
-            .wrong(
-                "metadata.namespace",
-                format!("there is no namespace `{namespace}`"),
-            )
+            .wrong("metadata.namespace", format!("there is no namespace `{namespace}`"))
             .hinted(format!(
                 "{} (new ones go to `kubernetes.namespaces`)",
                 suggest::one_of(&namespace, namespaces.iter().map(String::as_str))
@@ -213,9 +200,7 @@ fn walk(value: &Value, at: &str, key: &str, look: &mut Look<'_>) -> Result<(), S
     match value {
         Value::Object(mapping) => {
             look(at, key, mapping)?;
-            mapping
-                .iter()
-                .try_for_each(|(key, value)| walk(value, &path::key(at, key), key, look))
+            mapping.iter().try_for_each(|(key, value)| walk(value, &path::key(at, key), key, look))
         }
         Value::Array(items) => items
             .iter()

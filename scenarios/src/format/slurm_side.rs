@@ -20,21 +20,11 @@ pub(crate) fn read(
 ) -> Result<(SlurmConfig, Vec<String>), ScenarioError> {
     let release = release(side, source)?;
     let inline = side.conf.as_ref();
-    let conf = text(
-        source,
-        files,
-        ["slurm.conf", "slurm.confFile"],
-        inline,
-        side.conf_file.as_ref(),
-    )?;
+    let conf =
+        text(source, files, ["slurm.conf", "slurm.confFile"], inline, side.conf_file.as_ref())?;
     let inline = side.gres.as_ref();
-    let gres = text(
-        source,
-        files,
-        ["slurm.gres", "slurm.gresFile"],
-        inline,
-        side.gres_file.as_ref(),
-    )?;
+    let gres =
+        text(source, files, ["slurm.gres", "slurm.gresFile"], inline, side.gres_file.as_ref())?;
     let Some(conf) = conf else {
         return Err(source
             .at_key("slurm", "`slurm` has no configuration")
@@ -57,10 +47,7 @@ pub(crate) fn read(
 fn release(side: &SlurmSide, source: &Source) -> Result<Release, ScenarioError> {
     Release::parse(&side.release).ok_or_else(|| {
         source
-            .at(
-                "slurm.release",
-                format!("there is no model of Slurm {}", side.release),
-            )
+            .at("slurm.release", format!("there is no model of Slurm {}", side.release))
             .hinted("there are `24.11` and `26.05`")
     })
 }
@@ -74,11 +61,9 @@ fn text(
 ) -> Result<Option<Text>, ScenarioError> {
     match (inline, file) {
         (None, None) => Ok(None),
-        (Some(text), None) => Ok(Some(Text {
-            source: source.clone(),
-            path: Some(inline_path),
-            text: text.clone(),
-        })),
+        (Some(text), None) => {
+            Ok(Some(Text { source: source.clone(), path: Some(inline_path), text: text.clone() }))
+        }
         (None, Some(file)) => {
             let source = source.include(file_path, file, files)?;
             let text = source.text().to_owned();
@@ -86,18 +71,14 @@ fn text(
             Ok(Some(Text { source, path, text }))
         }
         (Some(_), Some(_)) => Err(source
-            .at_key(
-                file_path,
-                format!("`{inline_path}` and `{file_path}` are both given"),
-            )
+            .at_key(file_path, format!("`{inline_path}` and `{file_path}` are both given"))
             .hinted("keep one of the two")),
     }
 }
 
 impl Text {
     fn wrong(&self, error: ConfError) -> ScenarioError {
-        self.at((error.line, error.column), error.what)
-            .hinted(error.hint)
+        self.at((error.line, error.column), error.what).hinted(error.hint)
     }
 
     fn at(&self, place: (usize, usize), what: String) -> ScenarioError {

@@ -16,19 +16,12 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(file: &str, text: &str) -> Self {
-        Self {
-            file: file.into(),
-            text: text.into(),
-            locator: Locator::new(text),
-        }
+        Self { file: file.into(), text: text.into(), locator: Locator::new(text) }
     }
 
     /// The same file; places are looked up by this document's locator.
     pub(crate) fn with_locator(&self, locator: Locator) -> Self {
-        Self {
-            locator,
-            ..self.clone()
-        }
+        Self { locator, ..self.clone() }
     }
 
     /// A file that the text at `path` names, relative to this one.
@@ -122,10 +115,7 @@ impl Source {
         let place = (error.line, error.column);
         match error.what.split_once('\n') {
             Some((what, hint)) => self.place(place, what).hinted(hint),
-            None => ScenarioError {
-                hint: error.hint,
-                ..self.place(place, error.what)
-            },
+            None => ScenarioError { hint: error.hint, ..self.place(place, error.what) },
         }
     }
 }
@@ -134,9 +124,6 @@ impl ScenarioError {
     /// The same mistake with what would be right.
     #[must_use]
     pub(crate) fn hinted(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
+        Self { hint: Some(hint.into()), ..self }
     }
 }

@@ -226,26 +226,14 @@ impl StepEntry {
         } = self;
         [
             apply.as_ref().map(|it| ("apply", ActionEntry::Apply(it))),
-            delete
-                .as_ref()
-                .map(|it| ("delete", ActionEntry::Delete(it))),
+            delete.as_ref().map(|it| ("delete", ActionEntry::Delete(it))),
             scale.as_ref().map(|it| ("scale", ActionEntry::Scale(it))),
             patch.as_ref().map(|it| ("patch", ActionEntry::Patch(it))),
-            cordon
-                .as_ref()
-                .map(|it| ("cordon", ActionEntry::Cordon(it))),
-            uncordon
-                .as_ref()
-                .map(|it| ("uncordon", ActionEntry::Uncordon(it))),
-            sbatch
-                .as_ref()
-                .map(|it| ("sbatch", ActionEntry::Sbatch(it))),
-            scancel
-                .as_ref()
-                .map(|it| ("scancel", ActionEntry::Scancel(it))),
-            slurm_node
-                .as_ref()
-                .map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
+            cordon.as_ref().map(|it| ("cordon", ActionEntry::Cordon(it))),
+            uncordon.as_ref().map(|it| ("uncordon", ActionEntry::Uncordon(it))),
+            sbatch.as_ref().map(|it| ("sbatch", ActionEntry::Sbatch(it))),
+            scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
+            slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
         ]
         .into_iter()
@@ -258,17 +246,7 @@ impl ExpectEntry {
     /// All checks of an expectation, each under its key. There should be one.
     pub(crate) fn checks(&self) -> Vec<(&'static str, Check)> {
         // Destructured so that a new check can't be forgotten here.
-        let Self {
-            at: _,
-            pods,
-            jobs,
-            nodes,
-            metric,
-            together,
-            order,
-            story,
-            never,
-        } = self.clone();
+        let Self { at: _, pods, jobs, nodes, metric, together, order, story, never } = self.clone();
         [
             pods.map(|it| ("pods", Check::Pods(it))),
             jobs.map(|it| ("jobs", Check::Jobs(it))),

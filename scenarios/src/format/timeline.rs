@@ -112,9 +112,7 @@ impl Timeline<'_> {
 
     fn hostlist(&self, text: &str, at: &str) -> Result<Vec<String>, ScenarioError> {
         expand_hostlist(text).map_err(|error| {
-            self.source
-                .at(at, error.to_string())
-                .hinted("write a name, or several as `rank-[0-3]`")
+            self.source.at(at, error.to_string()).hinted("write a name, or several as `rank-[0-3]`")
         })
     }
 
@@ -127,10 +125,7 @@ impl Timeline<'_> {
     ) -> Result<(ObjectRef, &'static Kind), ScenarioError> {
         let known = kinds::by_name(kind).ok_or_else(|| {
             self.source
-                .at(
-                    &path::key(at, "kind"),
-                    format!("the twin has no kind `{kind}`"),
-                )
+                .at(&path::key(at, "kind"), format!("the twin has no kind `{kind}`"))
                 .hinted(suggest::one_of(kind, kinds::names()))
         })?;
         let namespace = match (known.namespaced, namespace) {
@@ -140,9 +135,7 @@ impl Timeline<'_> {
         };
         if known.namespaced {
             self.known.namespace(&namespace).map_err(|(what, hint)| {
-                self.source
-                    .at(&path::key(at, "namespace"), what)
-                    .hinted(hint)
+                self.source.at(&path::key(at, "namespace"), what).hinted(hint)
             })?;
         }
         let object = ObjectRef {
@@ -160,10 +153,7 @@ impl Timeline<'_> {
         }
         Err(self
             .source
-            .at(
-                &path::key(at, "kind"),
-                format!("a {} has no replicas", kind.kind),
-            )
+            .at(&path::key(at, "kind"), format!("a {} has no replicas", kind.kind))
             .hinted("Deployments and ReplicaSets can be scaled"))
     }
 
@@ -178,9 +168,7 @@ impl Timeline<'_> {
     }
 
     fn cordon(&self, node: &str, cordoned: bool, at: &str) -> Result<Action, ScenarioError> {
-        self.known
-            .kube_node(node)
-            .map_err(|(what, hint)| self.source.at(at, what).hinted(hint))?;
+        self.known.kube_node(node).map_err(|(what, hint)| self.source.at(at, what).hinted(hint))?;
         Ok(Action::Cordon(node.into(), cordoned))
     }
 
@@ -190,9 +178,7 @@ impl Timeline<'_> {
             TextOr::Full(entry) => (&entry.flags, path::key(at, "flags")),
         };
         let mut job = parse_sbatch(flags).map_err(|error| {
-            self.source
-                .inside(&flags_at, (1, error.column), error.what)
-                .hinted(error.hint)
+            self.source.inside(&flags_at, (1, error.column), error.what).hinted(error.hint)
         })?;
         self.sbatch_names(&job, flags, &flags_at)?;
         if let TextOr::Full(entry) = entry {
@@ -238,18 +224,14 @@ impl Timeline<'_> {
             },
         };
         job.behaviour = match (runtime, entry.exit_code) {
-            (Some(behaviour), code) => Some(JobBehaviour {
-                exit_code: code.unwrap_or(0),
-                ..behaviour
-            }),
+            (Some(behaviour), code) => {
+                Some(JobBehaviour { exit_code: code.unwrap_or(0), ..behaviour })
+            }
             (None, None) => None,
             (None, Some(_)) => {
                 return Err(self
                     .source
-                    .at_key(
-                        &path::key(at, "exitCode"),
-                        "an exit code without a run time",
-                    )
+                    .at_key(&path::key(at, "exitCode"), "an exit code without a run time")
                     .hinted("add `runtime:`; without it the script says how the job ends"));
             }
         };
@@ -261,9 +243,7 @@ impl Timeline<'_> {
         let names = self.hostlist(&entry.name, &name_at)?;
         let reason = || {
             entry.reason.clone().ok_or_else(|| {
-                self.source
-                    .at(at, "Slurm asks for a reason")
-                    .hinted("add `reason:`")
+                self.source.at(at, "Slurm asks for a reason").hinted("add `reason:`")
             })
         };
         let change = match entry.state {
@@ -276,9 +256,7 @@ impl Timeline<'_> {
                 .slurm_node(name)
                 .map_err(|(what, hint)| self.source.at(&name_at, what).hinted(hint))?;
         }
-        let changes = names
-            .into_iter()
-            .map(|name| Action::SlurmNode(name, change.clone()));
+        let changes = names.into_iter().map(|name| Action::SlurmNode(name, change.clone()));
         Ok(changes.collect())
     }
 

@@ -91,7 +91,8 @@ impl Bindings {
 
     fn bind(&mut self, pod: Object<'_>, node: &str, slurm: &Slurmctld) -> Vec<String> {
         let workload = pod.job().and_then(|job| Some((job, slurm.job(job)?)));
-        let workload = workload.and_then(|(job, it)| Some((job, mark(&it.submission.admin_comment)?)));
+        let workload =
+            workload.and_then(|(job, it)| Some((job, mark(&it.submission.admin_comment)?)));
         let of = workload.map(|(job, mark)| (job, mark.workload));
         self.bound.insert(pod.uid().to_owned(), Bound { node: node.to_owned(), of: of.clone() });
         let Some((job, workload)) = of else {
@@ -126,9 +127,7 @@ impl Bindings {
         // A pod that joins a gang after it was submitted has a job of its own.
         let is_latecomer = n_members == 1;
         let is_early = !job.allocation.is_some() || (n_members < least && !is_latecomer);
-        is_early.then(|| {
-            format!("I2: pod {} was bound before {least} members had room", pod.key())
-        })
+        is_early.then(|| format!("I2: pod {} was bound before {least} members had room", pod.key()))
     }
 
     /// I4: no other job of the workload has bound pods.
@@ -161,8 +160,7 @@ impl Bindings {
         let pods = api.list("pods").map(|pod| Object(pod)).filter(is_bound);
         let counted: BTreeSet<&str> = pods.map(Object::uid).collect();
         let kept: BTreeSet<&str> = self.bound.keys().map(String::as_str).collect();
-        (counted != kept).then(|| {
-            format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len())
-        })
+        (counted != kept)
+            .then(|| format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len()))
     }
 }

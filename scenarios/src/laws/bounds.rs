@@ -189,12 +189,16 @@ impl Bounds {
             .collect();
         let n_bound = live.iter().filter(|pod| pod.node().is_some()).count();
         let is_torn = 0 < n_bound && n_bound < live.len();
-        is_torn.then(|| {
-            format!("I2b: {n_bound} of {} members of job {job} are bound", live.len())
-        })
+        is_torn.then(|| format!("I2b: {n_bound} of {} members of job {job} are bound", live.len()))
     }
 
-    fn judge_ended(&mut self, now: Time, job: JobId, slurm: &Slurmctld, api: &KubeApi) -> Option<String> {
+    fn judge_ended(
+        &mut self,
+        now: Time,
+        job: JobId,
+        slurm: &Slurmctld,
+        api: &KubeApi,
+    ) -> Option<String> {
         let bound = |pod: &Object<'_>| pod.job() == Some(job) && pod.node().is_some();
         let key = self.pods_of(job, slurm, api).find(|pod| bound(pod) && !pod.is_terminal())?.key();
         let ended = slurm.job(job).and_then(|job| job.end_time).unwrap_or_default();
@@ -219,7 +223,13 @@ impl Bounds {
         (!is_served).then(|| format!("I8: nothing was done for pod {key}"))
     }
 
-    fn judge_explained(&mut self, now: Time, job: JobId, slurm: &Slurmctld, api: &KubeApi) -> Option<String> {
+    fn judge_explained(
+        &mut self,
+        now: Time,
+        job: JobId,
+        slurm: &Slurmctld,
+        api: &KubeApi,
+    ) -> Option<String> {
         self.running_clocks.remove(&format!("reason {job}"));
         let history = self.reasons.get(&job)?;
         let oldest = now.as_ms().saturating_sub(self.reason_age().as_ms());

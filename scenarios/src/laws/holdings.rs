@@ -112,11 +112,14 @@ impl Holdings {
             let allocation = job.allocation.as_deref();
             counted.extend(allocation.into_iter().flat_map(slots).map(|slot| (slot, job.id)));
         }
-        let running = api.list("pods").map(|pod| Object(pod)).filter(|pod| pod.phase() == "Running");
+        let running =
+            api.list("pods").map(|pod| Object(pod)).filter(|pod| pod.phase() == "Running");
         let running: BTreeSet<&str> = running.map(Object::uid).collect();
-        let kept: BTreeSet<&str> = self.pods.values().flatten().map(|(uid, _)| uid.as_str()).collect();
-        let slots = (counted != self.slots)
-            .then(|| format!("I3: {} slots are held, the index says {}", counted.len(), self.slots.len()));
+        let kept: BTreeSet<&str> =
+            self.pods.values().flatten().map(|(uid, _)| uid.as_str()).collect();
+        let slots = (counted != self.slots).then(|| {
+            format!("I3: {} slots are held, the index says {}", counted.len(), self.slots.len())
+        });
         let pods = (running != kept)
             .then(|| format!("I3: {} pods run, the index says {}", running.len(), kept.len()));
         slots.into_iter().chain(pods).collect()
@@ -140,14 +143,22 @@ fn capacity(node: &Value) -> (u64, u64) {
         let allocatable = Object(node).at(&["status", "allocatable"]).and_then(|it| it.get(name));
         allocatable.or_else(|| Object(node).at(&["status", "capacity"]).and_then(|it| it.get(name)))
     };
-    (quantity(of("cpu")).map_or(0, Quantity::milli), quantity(of("memory")).map_or(0, Quantity::ceil_mib))
+    (
+        quantity(of("cpu")).map_or(0, Quantity::milli),
+        quantity(of("memory")).map_or(0, Quantity::ceil_mib),
+    )
 }
 
 fn requests(pod: &Value) -> (u64, u64) {
     let containers = Object(pod).at(&["spec", "containers"]).and_then(Value::as_array);
     containers.into_iter().flatten().fold((0, 0), |(cpu, memory), container| {
-        let of = |name: &str| quantity(Object(container).at(&["resources", "requests"]).and_then(|it| it.get(name)));
-        (cpu + of("cpu").map_or(0, Quantity::milli), memory + of("memory").map_or(0, Quantity::ceil_mib))
+        let of = |name: &str| {
+            quantity(Object(container).at(&["resources", "requests"]).and_then(|it| it.get(name)))
+        };
+        (
+            cpu + of("cpu").map_or(0, Quantity::milli),
+            memory + of("memory").map_or(0, Quantity::ceil_mib),
+        )
     })
 }
 

@@ -43,7 +43,9 @@ impl Ownership {
             NodeTarget::Resume => "resumed",
         };
         is_foreign.then(|| {
-            format!("I6: the bridge {verb} node {node}, which somebody else had taken out: {reason}")
+            format!(
+                "I6: the bridge {verb} node {node}, which somebody else had taken out: {reason}"
+            )
         })
     }
 }

@@ -157,7 +157,10 @@ impl World {
         let request = kube_request(request);
         let Response { status, body } = self.kube(&request);
         let text = format!("{:?} {} -> {status}", request.method, request.path);
-        self.note(Line::detail(Actor::Bridge, Subject::Bridge, text).digest(digest(request.body.as_ref())));
+        self.note(
+            Line::detail(Actor::Bridge, Subject::Bridge, text)
+                .digest(digest(request.body.as_ref())),
+        );
         let outcome = Ok(KubeReply { status, body });
         self.post(life, KUBE_LATENCY, Input::KubeReplied { call, outcome });
     }
@@ -183,7 +186,9 @@ impl World {
         let http = slurm_request(encode(request));
         let Response { status, body } = slurmrestd::handle(&mut self.slurm, self.now, &http);
         let text = format!("{:?} {} -> {status}", http.method, http.path);
-        self.note(Line::detail(Actor::Bridge, Subject::Bridge, text).digest(digest(http.body.as_ref())));
+        self.note(
+            Line::detail(Actor::Bridge, Subject::Bridge, text).digest(digest(http.body.as_ref())),
+        );
         let outcome = decode(request, status, &body);
         self.post(life, SLURM_LATENCY, Input::SlurmReplied { call, outcome });
     }

@@ -202,7 +202,8 @@ fn i3_catches_pods_that_run_on_more_than_their_node_has() {
         world.apply(&pod);
         let path = format!("/api/v1/namespaces/plain/pods/{name}/status");
         let body = json!({ "status": { "phase": "Running" } });
-        let response = world.kube(&Request::new("system:node:n1", Method::MergePatch, path).with_body(body));
+        let response =
+            world.kube(&Request::new("system:node:n1", Method::MergePatch, path).with_body(body));
         assert_eq!(response.status, 200, "{}", response.body);
     }
     world.observe();
@@ -256,7 +257,9 @@ fn i4b_catches_a_job_that_nobody_needs_any_more() {
     let mut world = world("steps: []\n");
     world.run_until(secs(1));
     world.hang();
-    world.submit_marked(r#"{"pods":["slurm-bridge/gone"],"cluster":"drawbridge","workload":"w"}"#.to_owned());
+    world.submit_marked(
+        r#"{"pods":["slurm-bridge/gone"],"cluster":"drawbridge","workload":"w"}"#.to_owned(),
+    );
     world.run_to_the_end();
     world.assert_broken("I4b");
 }
@@ -287,7 +290,8 @@ fn i6_catches_a_node_that_somebody_else_had_drained() {
     let mut world = world("steps:\n  - {at: 1s, slurmNode: {name: n1, drain: bad DIMM}}\n");
     world.run_until(secs(10));
     let node = SlurmNode::from("n1");
-    let request = SlurmRequest::UpdateNode { node, state: NodeTarget::Resume, reason: String::new() };
+    let request =
+        SlurmRequest::UpdateNode { node, state: NodeTarget::Resume, reason: String::new() };
     world.arrive(1, Effect::Slurm { call: CallId(0), request });
     world.assert_broken("I6");
 }

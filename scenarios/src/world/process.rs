@@ -85,7 +85,11 @@ impl Process {
     }
 
     /// Springs the trap if this effect is its point; says how long the process stays down.
-    pub(super) fn spring(&mut self, point: impl Fn(EffectKind) -> CrashPoint, effect: &Effect) -> Option<Span> {
+    pub(super) fn spring(
+        &mut self,
+        point: impl Fn(EffectKind) -> CrashPoint,
+        effect: &Effect,
+    ) -> Option<Span> {
         let kind = effect_kind(effect)?;
         let crash = self.trap.take_if(|trap| trap.point == point(kind))?;
         Some(crash.down_for)
@@ -114,11 +118,16 @@ fn effect_kind(effect: &Effect) -> Option<EffectKind> {
     match effect {
         Effect::Slurm { request: SlurmRequest::Submit(_), .. } => Some(EffectKind::Submit),
         Effect::Slurm { request: SlurmRequest::Cancel { .. }, .. } => Some(EffectKind::Cancel),
-        Effect::Kube { request, .. } if request.path.ends_with("/binding") => Some(EffectKind::Bind),
+        Effect::Kube { request, .. } if request.path.ends_with("/binding") => {
+            Some(EffectKind::Bind)
+        }
         Effect::Kube { request, .. } if is_patch(request) && request.path.contains("/pods/") => {
             Some(EffectKind::PatchPod)
         }
-        Effect::Slurm { .. } | Effect::Kube { .. } | Effect::KubeWatch { .. } | Effect::WakeAt(_) => None,
+        Effect::Slurm { .. }
+        | Effect::Kube { .. }
+        | Effect::KubeWatch { .. }
+        | Effect::WakeAt(_) => None,
     }
 }
 

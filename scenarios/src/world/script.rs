@@ -74,7 +74,8 @@ impl World {
         let create = Request::new(ADMIN, Method::Post, of.collection()).with_body(object.clone());
         let mut response = self.kube(&create);
         if response.status == 409 {
-            let patch = Request::new(ADMIN, Method::MergePatch, of.path("")).with_body(object.clone());
+            let patch =
+                Request::new(ADMIN, Method::MergePatch, of.path("")).with_body(object.clone());
             response = self.kube(&patch);
         }
         self.tell_refusal("apply", &of, &response);
@@ -104,7 +105,11 @@ impl World {
         }
         let said = response.body["message"].as_str().unwrap_or("no message");
         let text = format!("tried to {verb} {} {}, refused: {said}", of.kind, of.key());
-        self.note(Line::story(Actor::User, Subject::Object(format!("{} {}", of.kind, of.key())), text));
+        self.note(Line::story(
+            Actor::User,
+            Subject::Object(format!("{} {}", of.kind, of.key())),
+            text,
+        ));
     }
 
     fn sbatch(&mut self, job: drawbridge_sim::Submission) {
@@ -117,9 +122,16 @@ impl World {
 
     /// Cancels the live jobs of this name or number.
     fn scancel(&mut self, which: &str) {
-        let is_meant = |job: &&drawbridge_sim::Job| job.submission.name == which || job.id.to_string() == which;
-        let jobs: Vec<_> =
-            self.slurm.jobs().filter(is_meant).filter(|job| !job.state.is_end()).map(|job| job.id).collect();
+        let is_meant = |job: &&drawbridge_sim::Job| {
+            job.submission.name == which || job.id.to_string() == which
+        };
+        let jobs: Vec<_> = self
+            .slurm
+            .jobs()
+            .filter(is_meant)
+            .filter(|job| !job.state.is_end())
+            .map(|job| job.id)
+            .collect();
         if jobs.is_empty() {
             let text = format!("ran scancel for {which}, but Slurm has no such live job");
             self.note(Line::story(Actor::User, Subject::Twin, text));
@@ -127,7 +139,11 @@ impl World {
         for job in jobs {
             self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
             if let Err(error) = self.slurm.cancel(self.now, job, &UserName::from("root")) {
-                self.note(Line::story(Actor::User, Subject::Job(job), format!("scancel failed: {error}")));
+                self.note(Line::story(
+                    Actor::User,
+                    Subject::Job(job),
+                    format!("scancel failed: {error}"),
+                ));
             }
         }
     }

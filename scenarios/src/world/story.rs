@@ -3,7 +3,10 @@
 //! Facts of Slurm and of the bridge come as they are. Of the many changes in the API server only
 //! the turning points of an object's life are told; the rest is detail.
 
-use drawbridge_core::{BridgeFact, FactSubject, Weight, names::{BRIDGE_USER, NODE_CONDITION}};
+use drawbridge_core::{
+    BridgeFact, FactSubject, Weight,
+    names::{BRIDGE_USER, NODE_CONDITION},
+};
 use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{Fact, JobId, Reason, Slurmctld, fnv1a};
 
@@ -39,7 +42,9 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
     };
     let digest = fnv1a(serde_json::to_string(fact).unwrap_or_default().as_bytes());
     let (level, subject, text) = match fact {
-        Fact::JobSubmitted { job } => (Level::Story, Subject::Job(*job), format!("queued {}", named(job))),
+        Fact::JobSubmitted { job } => {
+            (Level::Story, Subject::Job(*job), format!("queued {}", named(job)))
+        }
         Fact::JobReasonChanged { job, reason } => {
             let level = if *reason == Reason::None { Level::Detail } else { Level::Story };
             (level, Subject::Job(*job), format!("job {job} waits: {reason}"))
@@ -68,7 +73,11 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
         Fact::JobPurged { job } => (Level::Detail, Subject::Job(*job), format!("forgot job {job}")),
         Fact::NodeChanged { node, state, reason } => {
             let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-            (Level::Story, Subject::SlurmNode(node.to_string()), format!("node {node} is {state}{why}"))
+            (
+                Level::Story,
+                Subject::SlurmNode(node.to_string()),
+                format!("node {node} is {state}{why}"),
+            )
         }
     };
     Line { actor: Actor::Slurm, level, subject, text, digest }
@@ -135,7 +144,8 @@ fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<Stri
 fn pod_turn(before: Object<'_>, pod: Object<'_>, user: &str) -> Option<String> {
     let key = pod.key();
     if before.phase() != pod.phase() {
-        let why = pod.text(&["status", "reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
+        let why =
+            pod.text(&["status", "reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
         return Some(format!("pod {key} is {}{why}", pod.phase()));
     }
     if let (None, Some(node)) = (before.node(), pod.node()) {
@@ -147,7 +157,9 @@ fn pod_turn(before: Object<'_>, pod: Object<'_>, user: &str) -> Option<String> {
     if !before.is_terminating() && pod.is_terminating() && user != BRIDGE_USER {
         return Some(format!("pod {key} is being deleted"));
     }
-    let barrier = |pod: Object<'_>| pod.condition(BARRIER).and_then(|it| it.text(&["message"])).map(str::to_owned);
+    let barrier = |pod: Object<'_>| {
+        pod.condition(BARRIER).and_then(|it| it.text(&["message"])).map(str::to_owned)
+    };
     match barrier(pod) {
         Some(message) if barrier(before).as_ref() != Some(&message) => {
             return Some(format!("pod {key}: {message}"));

@@ -20,10 +20,7 @@ struct Included(BTreeMap<&'static str, &'static str>);
 
 impl Files for Included {
     fn read(&self, path: &str) -> Result<String, String> {
-        self.0
-            .get(path)
-            .map(|text| (*text).to_owned())
-            .ok_or_else(|| "no such file".into())
+        self.0.get(path).map(|text| (*text).to_owned()).ok_or_else(|| "no such file".into())
     }
 }
 
@@ -35,10 +32,7 @@ fn included() -> Included {
              metadata:\n  name: greedy\nspec:\n  containers:\n  - name: main\n    resources:\n      \
              requests:\n        memory: 8Gib\n",
         ),
-        (
-            "slurm.conf",
-            "ClusterName=twin\nNodeName=n1 CPUs=4\nNodeNmae=n2\n",
-        ),
+        ("slurm.conf", "ClusterName=twin\nNodeName=n1 CPUs=4\nNodeNmae=n2\n"),
     ]))
 }
 

@@ -16,31 +16,21 @@ struct Slot {
 
 impl Plan {
     pub(super) fn new(now: Time, free: IndexSet, epoch: Epoch, resolution: Span) -> Self {
-        Self {
-            slots: vec![Slot { from: now, free }],
-            epoch,
-            resolution,
-        }
+        Self { slots: vec![Slot { from: now, free }], epoch, resolution }
     }
 
     /// Nodes that nobody has reserved at any moment from `from` to `to`.
     pub(super) fn free_throughout(&self, from: Time, to: Time) -> IndexSet {
         let mut touched = self.touched(from, to);
-        let mut free = touched
-            .next()
-            .map_or_else(IndexSet::new, |slot| slot.free.clone());
+        let mut free = touched.next().map_or_else(IndexSet::new, |slot| slot.free.clone());
         touched.for_each(|slot| free.keep(&slot.free));
         free
     }
 
     /// Whether the nodes of a share are unreserved for so long.
     pub(super) fn is_free(&self, allocation: &Allocation, start: Time, limit: Span) -> bool {
-        self.touched(start, start + limit).all(|slot| {
-            allocation
-                .nodes
-                .iter()
-                .all(|share| slot.free.contains(share.index))
-        })
+        self.touched(start, start + limit)
+            .all(|slot| allocation.nodes.iter().all(|share| slot.free.contains(share.index)))
     }
 
     /// When reservations next change after `from`.
@@ -54,11 +44,7 @@ impl Plan {
         let from = from.max(self.slots[0].from);
         self.split(from);
         self.split(to);
-        for slot in self
-            .slots
-            .iter_mut()
-            .filter(|slot| from <= slot.from && slot.from < to)
-        {
+        for slot in self.slots.iter_mut().filter(|slot| from <= slot.from && slot.from < to) {
             slot.free.subtract(nodes);
         }
     }
@@ -89,11 +75,7 @@ impl Plan {
         let offset = self.epoch.unix(Time::ZERO).saturating_mul(1000);
         let absolute = offset.saturating_add(at.as_ms());
         let down = absolute - absolute % step;
-        let rounded = if up && down != absolute {
-            down.saturating_add(step)
-        } else {
-            down
-        };
+        let rounded = if up && down != absolute { down.saturating_add(step) } else { down };
         Time::from_ms(rounded.saturating_sub(offset))
     }
 }

@@ -18,10 +18,7 @@ pub(super) fn read_line(
             "count" => count = Some(value::number::<usize>(word)?),
             "file" | "multiplefiles" => count = Some(files(&word.value)),
             "cores" | "cpus" | "links" | "flags" | "autodetect" => {
-                notes.push(
-                    word.place
-                        .note(format!("gres.conf {}= is not honoured yet", word.key)),
-                );
+                notes.push(word.place.note(format!("gres.conf {}= is not honoured yet", word.key)));
             }
             _ => {
                 let known = "NodeName, Name, Type, File, Count, Cores, Links, Flags, AutoDetect";
@@ -34,8 +31,7 @@ pub(super) fn read_line(
         return Ok(());
     };
     for node in nodes.iter().filter(|node| {
-        on.as_ref()
-            .is_none_or(|on| on.iter().any(|name| name == node.name.as_str()))
+        on.as_ref().is_none_or(|on| on.iter().any(|name| name == node.name.as_str()))
     }) {
         let configured = node.gres_count(&name.value, kind);
         // Without NodeName the line is for the nodes that have such devices.

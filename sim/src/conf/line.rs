@@ -37,12 +37,7 @@ impl Place {
     }
 
     pub(super) fn note(self, text: impl Into<String>) -> Note {
-        Note {
-            file: self.file,
-            line: self.line,
-            column: self.column,
-            text: text.into(),
-        }
+        Note { file: self.file, line: self.line, column: self.column, text: text.into() }
     }
 }
 
@@ -64,16 +59,8 @@ pub(super) fn lines(file: ConfFile, text: &str) -> Result<Vec<Line>, ConfError> 
     let mut chars: Vec<(char, Place)> = vec![];
     for (at, raw) in text.lines().enumerate() {
         let (body, continued) = strip(raw);
-        let place = |column| Place {
-            file,
-            line: at + 1,
-            column: column + 1,
-        };
-        chars.extend(
-            body.chars()
-                .enumerate()
-                .map(|(column, c)| (c, place(column))),
-        );
+        let place = |column| Place { file, line: at + 1, column: column + 1 };
+        chars.extend(body.chars().enumerate().map(|(column, c)| (c, place(column))));
         if continued {
             chars.push((' ', place(body.chars().count())));
             continue;
@@ -109,12 +96,7 @@ fn words(chars: &[(char, Place)]) -> Result<Option<Line>, ConfError> {
             return Err(place.error("`Include` is not supported", hint));
         }
         let (value, value_place, after) = take_value(&key, *place, skip_blanks(after))?;
-        words.push(Word {
-            key,
-            value,
-            place: *place,
-            value_place,
-        });
+        words.push(Word { key, value, place: *place, value_place });
         rest = skip_blanks(after);
     }
     Ok((!words.is_empty()).then_some(Line { words }))

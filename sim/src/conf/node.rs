@@ -157,18 +157,15 @@ impl NodeFields {
     }
 
     fn state(&mut self, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
-        let states = [
-            "UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "CLOUD", "FUTURE", "EXTERNAL",
-        ];
+        let states =
+            ["UNKNOWN", "IDLE", "DOWN", "DRAIN", "FAIL", "FAILING", "CLOUD", "FUTURE", "EXTERNAL"];
         match value::one_of(word, &states)? {
             0 | 1 => (self.down, self.drained) = (false, false),
             2 => self.down = true,
             3 => self.drained = true,
             _ => {
-                let text = format!(
-                    "State={} is not modelled; the node is taken as UNKNOWN",
-                    word.value
-                );
+                let text =
+                    format!("State={} is not modelled; the node is taken as UNKNOWN", word.value);
                 notes.push(word.place.note(text));
             }
         }
@@ -187,22 +184,12 @@ impl NodeFields {
             ("Port", &self.ports),
         ] {
             if 1 < list.len() && list.len() != names.len() {
-                let what = format!(
-                    "{what} gives {} values for {} nodes",
-                    list.len(),
-                    names.len()
-                );
-                return Err(name
-                    .value_place
-                    .error(what, "give one, or one for each node"));
+                let what = format!("{what} gives {} values for {} nodes", list.len(), names.len());
+                return Err(name.value_place.error(what, "give one, or one for each node"));
             }
         }
         let shape = self.shape(name)?;
-        Ok(names
-            .iter()
-            .enumerate()
-            .map(|(at, name)| self.spec(at, name, shape))
-            .collect())
+        Ok(names.iter().enumerate().map(|(at, name)| self.spec(at, name, shape)).collect())
     }
 
     fn spec(&self, at: usize, name: &str, shape: Shape) -> NodeSpec {
@@ -211,9 +198,7 @@ impl NodeFields {
             name: name.into(),
             address: pick(&self.addresses).unwrap_or_else(|| name.into()),
             hostname: pick(&self.hostnames).unwrap_or_else(|| name.into()),
-            port: pick(&self.ports)
-                .and_then(|port| port.parse().ok())
-                .unwrap_or(6818),
+            port: pick(&self.ports).and_then(|port| port.parse().ok()).unwrap_or(6818),
             cpus: shape.cpus,
             boards: self.boards.unwrap_or(1),
             sockets: shape.sockets,
@@ -232,10 +217,8 @@ impl NodeFields {
     fn shape(&self, name: &Word) -> Result<Shape, ConfError> {
         let boards = self.boards.unwrap_or(1);
         let sockets = self.sockets.or(self.sockets_per_board.map(|n| n * boards));
-        let (cores, threads) = (
-            self.cores_per_socket.unwrap_or(1),
-            self.threads_per_core.unwrap_or(1),
-        );
+        let (cores, threads) =
+            (self.cores_per_socket.unwrap_or(1), self.threads_per_core.unwrap_or(1));
         let sockets = match (sockets, self.cpus) {
             (Some(sockets), _) => sockets,
             (None, Some(cpus)) => (cpus / (cores * threads)).max(1),
@@ -265,20 +248,12 @@ struct Shape {
 
 impl Shape {
     const fn new(cpus: u32, sockets: u32, cores_per_socket: u32, threads_per_core: u32) -> Self {
-        Self {
-            cpus,
-            sockets,
-            cores_per_socket,
-            threads_per_core,
-        }
+        Self { cpus, sockets, cores_per_socket, threads_per_core }
     }
 }
 
 fn words(text: &str) -> Vec<String> {
-    let words = text
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty());
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(Into::into).collect()
 }
 
@@ -286,9 +261,7 @@ fn read_ports(word: &Word) -> Result<Vec<String>, ConfError> {
     // `[7001-7032]` is a hostlist without a prefix.
     let ports = value::hostlist(word)?;
     let sound = ports.iter().all(|port| port.parse::<u16>().is_ok());
-    sound
-        .then_some(ports)
-        .ok_or_else(|| word.bad("write ports such as `6818` or `[7001-7004]`"))
+    sound.then_some(ports).ok_or_else(|| word.bad("write ports such as `6818` or `[7001-7004]`"))
 }
 
 fn read_gres(word: &Word) -> Result<Vec<GresSpec>, ConfError> {
@@ -298,17 +271,11 @@ fn read_gres(word: &Word) -> Result<Vec<GresSpec>, ConfError> {
     let mut all: Vec<GresSpec> = vec![];
     for ask in asks {
         if GRES_MAX < ask.count {
-            let what = format!(
-                "{} of {} are more than the model keeps ({GRES_MAX})",
-                ask.count, ask.name
-            );
+            let what =
+                format!("{} of {} are more than the model keeps ({GRES_MAX})", ask.count, ask.name);
             return Err(word.value_place.error(what, "leave this resource out"));
         }
-        let first = all
-            .iter()
-            .filter(|gres| gres.name == ask.name)
-            .map(|gres| gres.count)
-            .sum();
+        let first = all.iter().filter(|gres| gres.name == ask.name).map(|gres| gres.count).sum();
         all.push(GresSpec {
             name: ask.name,
             kind: ask.kind,

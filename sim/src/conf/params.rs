@@ -191,11 +191,7 @@ pub(super) fn read(
         "jobrequeue" => params.job_requeue = value::one_of(word, &["0", "1"])? == 1,
         "authinfo" => auth_info(params, word)?,
         "grestypes" => {
-            params.gres_types = word
-                .value
-                .split(',')
-                .map(|name| name.trim().into())
-                .collect();
+            params.gres_types = word.value.split(',').map(|name| name.trim().into()).collect();
         }
         other if known::NO_BEARING.contains(&other) => {}
         _ => return known::refuse_or_note(word, known::GLOBAL, "slurm.conf", notes),
@@ -244,8 +240,7 @@ fn select_parameters(
             "cr_pack_nodes" => {}
             _ if KNOWN.iter().any(|name| name.eq_ignore_ascii_case(part)) => {
                 notes.push(
-                    word.place
-                        .note(format!("SelectTypeParameters={part} is not honoured yet")),
+                    word.place.note(format!("SelectTypeParameters={part} is not honoured yet")),
                 );
             }
             _ => {
@@ -271,9 +266,7 @@ fn priority_type(word: &Word) -> Result<PriorityType, ConfError> {
 fn auth_info(params: &mut Params, word: &Word) -> Result<(), ConfError> {
     for part in word.value.split(',') {
         if let Some(secs) = part.trim().strip_prefix("cred_expire=") {
-            let secs = secs
-                .parse()
-                .map_err(|_| word.bad("write cred_expire=seconds"))?;
+            let secs = secs.parse().map_err(|_| word.bad("write cred_expire=seconds"))?;
             params.cred_expire = Span::secs(secs);
         }
     }
@@ -285,18 +278,12 @@ fn scheduler_parameters(
     word: &Word,
     notes: &mut Vec<Note>,
 ) -> Result<(), ConfError> {
-    for part in word
-        .value
-        .split(',')
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-    {
+    for part in word.value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (key, text) = part.split_once('=').unwrap_or((part, ""));
         let number = || -> Result<u64, ConfError> {
             text.parse().map_err(|_| {
                 let what = format!("{key}={text} in SchedulerParameters is not understood");
-                word.value_place
-                    .error(what, "write a whole number that isn't negative")
+                word.value_place.error(what, "write a whole number that isn't negative")
             })
         };
         let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
@@ -319,8 +306,7 @@ fn scheduler_parameters(
             "bf_continue" => {}
             lower if known::SCHEDULER.contains(&lower) => {
                 notes.push(
-                    word.place
-                        .note(format!("SchedulerParameters={key} is not honoured yet")),
+                    word.place.note(format!("SchedulerParameters={key} is not honoured yet")),
                 );
             }
             _ => {

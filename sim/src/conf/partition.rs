@@ -139,10 +139,8 @@ impl PartitionFields {
             "no" => self.exclusive = false,
             "exclusive" => self.exclusive = true,
             "yes" | "force" => {
-                let text = format!(
-                    "{}={} is not honoured: no CPU is held twice",
-                    word.key, word.value
-                );
+                let text =
+                    format!("{}={} is not honoured: no CPU is held twice", word.key, word.value);
                 notes.push(word.place.note(text));
             }
             _ => return Err(word.bad("write NO, EXCLUSIVE, YES[:count] or FORCE[:count]")),
@@ -158,10 +156,7 @@ impl PartitionFields {
         Ok(PartitionSpec {
             name: self.name.as_str().into(),
             nodes: self.node_places(nodes, sets)?,
-            nodes_text: self
-                .nodes
-                .as_ref()
-                .map_or(String::new(), |(text, _)| text.clone()),
+            nodes_text: self.nodes.as_ref().map_or(String::new(), |(text, _)| text.clone()),
             default: self.default,
             max_time: self.max_time,
             default_time: self.default_time,
@@ -194,10 +189,7 @@ impl PartitionFields {
                 places.extend(0..nodes.len());
                 continue;
             }
-            let members = sets
-                .get(&name)
-                .cloned()
-                .unwrap_or_else(|| vec![name.clone()]);
+            let members = sets.get(&name).cloned().unwrap_or_else(|| vec![name.clone()]);
             for member in members {
                 places.insert(
                     place_of(&member, nodes)
@@ -217,19 +209,12 @@ fn unknown_node(partition: &str, name: &str, nodes: &[NodeSpec], place: Place) -
     let what =
         format!("partition `{partition}` names node `{name}`, which no NodeName line defines");
     let known: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
-    place.error(
-        what,
-        format!("the nodes are {}", crate::fold_hostlist(&known)),
-    )
+    place.error(what, format!("the nodes are {}", crate::fold_hostlist(&known)))
 }
 
 fn read_state(word: &Word) -> Result<PartitionState, ConfError> {
-    let states = [
-        PartitionState::Up,
-        PartitionState::Down,
-        PartitionState::Drain,
-        PartitionState::Inactive,
-    ];
+    let states =
+        [PartitionState::Up, PartitionState::Down, PartitionState::Drain, PartitionState::Inactive];
     value::one_of(word, &states.map(PartitionState::as_str)).map(|at| states[at])
 }
 
@@ -240,9 +225,7 @@ pub(super) fn read_node_set(line: &Line, nodes: &[NodeSpec]) -> Result<Vec<Strin
         if word.is("Nodes") {
             names.extend(value::hostlist(word)?);
         } else if word.is("Feature") || word.is("Features") {
-            let having = nodes
-                .iter()
-                .filter(|node| node.features.contains(&word.value));
+            let having = nodes.iter().filter(|node| node.features.contains(&word.value));
             names.extend(having.map(|node| node.name.to_string()));
         } else {
             let what = format!("`{}` is not a part of a NodeSet line", word.key);

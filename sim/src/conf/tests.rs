@@ -26,12 +26,7 @@ fn nodes_take_their_shape_from_whatever_is_given() {
         let text = format!("NodeName=a {words}\n{MAIN}");
         let config = parse(&text).unwrap().config;
         let node = &config.nodes()[0];
-        let found = (
-            node.cpus,
-            node.sockets,
-            node.cores_per_socket,
-            node.threads_per_core,
-        );
+        let found = (node.cpus, node.sockets, node.cores_per_socket, node.threads_per_core);
         assert_eq!(found, shape, "{words}");
     }
 }
@@ -70,15 +65,9 @@ PartitionName=gpu Nodes=quick PriorityTier=10 MaxTime=INFINITE LLN=YES
     assert_eq!(node.gres[1].first, 2);
     assert!(config.nodes()[4].starts_drained);
     let gpu = config.partition(&"gpu".into()).unwrap();
-    assert_eq!(
-        (gpu.nodes.as_slice(), gpu.priority_tier),
-        ([0, 1, 2, 3].as_slice(), 10)
-    );
+    assert_eq!((gpu.nodes.as_slice(), gpu.priority_tier), ([0, 1, 2, 3].as_slice(), 10));
     assert_eq!(gpu.max_time, None);
-    assert_eq!(
-        config.partitions()[0].max_time,
-        Some(crate::Span::hours(24))
-    );
+    assert_eq!(config.partitions()[0].max_time, Some(crate::Span::hours(24)));
 }
 
 #[test]
@@ -86,12 +75,7 @@ fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     let text = format!(
         "PriorityWeightAge=1000\nSchedulerParameters=defer,bf_max_job_user=3\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
     );
-    let notes: Vec<_> = parse(&text)
-        .unwrap()
-        .notes
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let notes: Vec<_> = parse(&text).unwrap().notes.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(notes.join("\n"), @r"
     slurm.conf:1:1: PriorityWeightAge is not honoured yet
     slurm.conf:2:1: SchedulerParameters=bf_max_job_user is not honoured yet
@@ -201,20 +185,10 @@ fn wrong_files_are_refused_with_place_and_hint() {
 fn gres_conf_must_not_report_fewer_than_configured() {
     let conf = "GresTypes=gpu\nNodeName=n[1-2] CPUs=4 Gres=gpu:4\nPartitionName=p Nodes=ALL\n";
     let read = |gres: &str| SlurmConfig::parse(conf, Some(gres), Release::V24_11);
-    assert!(
-        read("Name=gpu File=/dev/nvidia[0-3]\n")
-            .unwrap()
-            .notes
-            .is_empty()
-    );
+    assert!(read("Name=gpu File=/dev/nvidia[0-3]\n").unwrap().notes.is_empty());
     assert!(read("NodeName=n1 Name=gpu Type=a100 Count=4\n").is_ok());
-    let noted = read("Name=gpu File=/dev/nvidia[0-3] Cores=0-3\n")
-        .unwrap()
-        .notes;
-    assert_eq!(
-        noted[0].to_string(),
-        "gres.conf:1:32: gres.conf Cores= is not honoured yet"
-    );
+    let noted = read("Name=gpu File=/dev/nvidia[0-3] Cores=0-3\n").unwrap().notes;
+    assert_eq!(noted[0].to_string(), "gres.conf:1:32: gres.conf Cores= is not honoured yet");
     let error = read("Name=gpu File=/dev/nvidia[0-2]\n").unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -59,9 +59,7 @@ pub(super) fn megabytes(word: &Word) -> Result<u64, ConfError> {
 pub(crate) fn parse_megabytes(text: &str) -> Option<u64> {
     let upper = text.to_ascii_uppercase();
     let upper = upper.strip_suffix('B').unwrap_or(&upper);
-    let end = upper
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(upper.len());
+    let end = upper.find(|c: char| !c.is_ascii_digit()).unwrap_or(upper.len());
     let (digits, suffix) = upper.split_at(end);
     let amount: u64 = digits.parse().ok()?;
     match suffix {
@@ -75,8 +73,7 @@ pub(crate) fn parse_megabytes(text: &str) -> Option<u64> {
 
 pub(super) fn hostlist(word: &Word) -> Result<Vec<String>, ConfError> {
     expand_hostlist(&word.value).map_err(|error| {
-        word.value_place
-            .error(error.to_string(), "write names such as `n[001-032],login`")
+        word.value_place.error(error.to_string(), "write names such as `n[001-032],login`")
     })
 }
 

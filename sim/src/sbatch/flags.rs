@@ -149,13 +149,9 @@ fn find_long(word: &Word, long: &str) -> Result<Found, SbatchError> {
         None => (long, None),
     };
     let known = KNOWN.iter().find(|(known, _, _)| *known == name);
-    let flag = known
-        .map(|(_, _, flag)| *flag)
-        .ok_or_else(|| refuse(word, name))?;
-    let value = glued.map(|value| Word {
-        text: value.into(),
-        column: word.column + name.len() + 3,
-    });
+    let flag = known.map(|(_, _, flag)| *flag).ok_or_else(|| refuse(word, name))?;
+    let value =
+        glued.map(|value| Word { text: value.into(), column: word.column + name.len() + 3 });
     Ok(Found { flag, value })
 }
 
@@ -170,35 +166,23 @@ fn find_short(word: &Word, short: &str) -> Result<Found, SbatchError> {
         }
     };
     let glued = short[letter.len_utf8()..].trim_start_matches('=');
-    let value = (!glued.is_empty()).then(|| Word {
-        text: glued.into(),
-        column: word.column + 2,
-    });
+    let value = (!glued.is_empty()).then(|| Word { text: glued.into(), column: word.column + 2 });
     Ok(Found { flag, value })
 }
 
 fn refuse(word: &Word, name: &str) -> SbatchError {
     if NOT_MODELLED.iter().any(|(known, _)| *known == name) {
-        let what = format!(
-            "`{}`: the model does not honour sbatch's --{name} yet",
-            word.text
-        );
+        let what = format!("`{}`: the model does not honour sbatch's --{name} yet", word.text);
         return SbatchError::new(word.column, what, "leave it out");
     }
     let all = KNOWN.iter().map(|(known, _, _)| *known);
     let all = all.chain(NOT_MODELLED.iter().map(|(known, _)| *known));
-    let near = all
-        .map(|known| (strsim::damerau_levenshtein(name, known), known))
-        .min();
+    let near = all.map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
     let hint = match near {
         Some((distance, known)) if distance <= (name.len() / 3).max(1) => {
             format!("did you mean `--{known}`?")
         }
         _ => "see sbatch(1) for the flags there are".into(),
     };
-    SbatchError::new(
-        word.column,
-        format!("sbatch has no flag `{}`", word.text),
-        hint,
-    )
+    SbatchError::new(word.column, format!("sbatch has no flag `{}`", word.text), hint)
 }

@@ -15,20 +15,14 @@ fn the_usual_flags_are_understood() {
     assert_eq!((job.tasks, job.cpus_per_task), (Some(8), Some(2)));
     assert_eq!(job.time_limit, Some(TimeLimit::Of(Span::mins(90))));
     assert_eq!(job.partitions, ["a".into(), "b".into()]);
-    assert_eq!(
-        (job.name.as_str(), job.user),
-        ("my job", UserName::from("alice"))
-    );
+    assert_eq!((job.name.as_str(), job.user), ("my job", UserName::from("alice")));
     assert_eq!(job.required_nodes, ["n1".into(), "n2".into()]);
     assert_eq!(job.excluded_nodes, ["n9".into()]);
     assert_eq!(job.memory, MemoryAsk::PerCpu(2048));
     assert_eq!(job.gres[0].kind.as_deref(), Some("a100"));
     assert_eq!((job.gres[1].count, job.gres[1].per), (1, GresPer::Task));
     assert_eq!(job.begin, Some(Begin::After(Span::mins(10))));
-    assert_eq!(
-        (job.exclusive, job.nice, job.requeue),
-        (true, 5, Some(false))
-    );
+    assert_eq!((job.exclusive, job.nice, job.requeue), (true, 5, Some(false)));
     assert_eq!(job.script, "#!/bin/sh\nsleep 5; exit 1\n");
 }
 

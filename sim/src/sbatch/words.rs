@@ -16,10 +16,7 @@ pub(super) fn split(line: &str) -> Result<Vec<Word>, SbatchError> {
     let mut chars = line.chars().zip(1..).peekable();
     while let Some((c, column)) = chars.next() {
         let mut push = |c: Option<char>| {
-            let word = word.get_or_insert(Word {
-                text: String::new(),
-                column,
-            });
+            let word = word.get_or_insert(Word { text: String::new(), column });
             word.text.extend(c);
         };
         match (quote, c) {

@@ -15,19 +15,15 @@ pub(super) struct Pick {
 
 pub(super) fn choose(offers: &[Offer], ask: &Ask, policy: Policy) -> Option<Vec<Pick>> {
     let mut need = Need::new(ask);
-    let required = offers
-        .iter()
-        .filter(|offer| ask.required.contains(offer.index));
+    let required = offers.iter().filter(|offer| ask.required.contains(offer.index));
     if required.clone().count() < ask.required.len() {
         return None;
     }
     for offer in required {
         need.take(offer);
     }
-    let rest: Vec<&Offer> = offers
-        .iter()
-        .filter(|offer| !ask.required.contains(offer.index))
-        .collect();
+    let rest: Vec<&Offer> =
+        offers.iter().filter(|offer| !ask.required.contains(offer.index)).collect();
     if policy.lln {
         take_least_loaded(&mut need, rest);
     } else {
@@ -86,21 +82,14 @@ impl<'a> Need<'a> {
         for (missing, free) in self.per_job.iter_mut().zip(&offer.per_job) {
             *missing = missing.saturating_sub(*free);
         }
-        self.picks.push(Pick {
-            index: offer.index,
-            cpus,
-        });
+        self.picks.push(Pick { index: offer.index, cpus });
     }
 
     fn met_by(&self, cpus: u32, nodes: u32, devices: &[u64]) -> bool {
         let short = self.ask.wanted_nodes().saturating_sub(self.ask.min_nodes);
         self.cpus <= cpus
             && self.nodes().saturating_sub(short) <= nodes
-            && self
-                .per_job
-                .iter()
-                .zip(devices)
-                .all(|(missing, free)| missing <= free)
+            && self.per_job.iter().zip(devices).all(|(missing, free)| missing <= free)
     }
 }
 
@@ -128,11 +117,7 @@ fn runs(offers: &[Offer]) -> Vec<Run> {
             Some(run) if run.last + 1 == offer.index && run.weight == offer.weight => {
                 run.last = offer.index;
             }
-            _ => runs.push(Run {
-                weight: offer.weight,
-                first: offer.index,
-                last: offer.index,
-            }),
+            _ => runs.push(Run { weight: offer.weight, first: offer.index, last: offer.index }),
         }
     }
     runs
@@ -174,17 +159,9 @@ fn best_run(need: &Need<'_>, runs: &[Run], offers: &[&Offer]) -> Option<usize> {
             .collect();
         let sufficient = need.met_by(cpus, nodes, &devices);
         let size = if sufficient { cpus } else { u32::MAX - cpus };
-        Some((
-            !holds_required(need.ask, run),
-            run.weight,
-            !sufficient,
-            size,
-        ))
+        Some((!holds_required(need.ask, run), run.weight, !sufficient, size))
     };
-    let ranked = runs
-        .iter()
-        .enumerate()
-        .filter_map(|(at, run)| Some((rank(run)?, at)));
+    let ranked = runs.iter().enumerate().filter_map(|(at, run)| Some((rank(run)?, at)));
     ranked.min().map(|(_, at)| at)
 }
 
@@ -206,14 +183,8 @@ fn best_fit<'a>(need: &Need<'_>, members: &[&'a Offer]) -> Option<&'a Offer> {
 
 /// Ascending; in a run with required nodes upward from the first of them, then downward.
 fn take_in_order(need: &mut Need<'_>, run: &Run, members: &[&Offer]) {
-    let start = need
-        .ask
-        .required
-        .iter()
-        .find(|index| (run.first..=run.last).contains(index));
-    let split = start.map_or(0, |start| {
-        members.partition_point(|offer| offer.index < start)
-    });
+    let start = need.ask.required.iter().find(|index| (run.first..=run.last).contains(index));
+    let split = start.map_or(0, |start| members.partition_point(|offer| offer.index < start));
     let (below, above) = members.split_at(split);
     for offer in above.iter().chain(below.iter().rev()) {
         if need.done() {

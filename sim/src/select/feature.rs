@@ -25,11 +25,7 @@ impl Features {
                 return None;
             }
             terms.push((join, name.to_owned()));
-            join = if rest[end..].starts_with('|') {
-                Join::Or
-            } else {
-                Join::And
-            };
+            join = if rest[end..].starts_with('|') { Join::Or } else { Join::And };
             let more = !rest[end..].is_empty();
             rest = rest.get(end + 1..).unwrap_or_default();
             if more && rest.is_empty() {

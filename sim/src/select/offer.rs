@@ -35,28 +35,17 @@ pub(super) fn offer(view: &View<'_>, index: usize, ask: &Ask, policy: Policy) ->
     let idle = spec.cores().saturating_sub(used) * spec.threads_per_core;
     let by_memory = cpus_by_memory(spec, usage, ask, policy)?;
     let by_devices = tasks_by_devices(view, index, ask)?.saturating_mul(ask.cpus_per_task);
-    let by_tasks = ask
-        .ntasks_per_node
-        .map_or(u32::MAX, |n| n.saturating_mul(ask.cpus_per_task));
+    let by_tasks = ask.ntasks_per_node.map_or(u32::MAX, |n| n.saturating_mul(ask.cpus_per_task));
     let cpus = idle.min(by_memory).min(by_devices).min(by_tasks);
     let cpus = cpus - cpus % ask.cpus_per_task;
     if cpus < ask.min_cpus_per_node() {
         return None;
     }
-    let per_job: Vec<u64> = ask
-        .per_job()
-        .map(|gres| free_devices(view, index, gres))
-        .collect();
+    let per_job: Vec<u64> = ask.per_job().map(|gres| free_devices(view, index, gres)).collect();
     if per_job.contains(&0) {
         return None;
     }
-    Some(Offer {
-        index,
-        weight: spec.weight,
-        cpus,
-        idle,
-        per_job,
-    })
+    Some(Offer { index, weight: spec.weight, cpus, idle, per_job })
 }
 
 fn cpus_by_memory(spec: &NodeSpec, usage: &Usage, ask: &Ask, policy: Policy) -> Option<u32> {

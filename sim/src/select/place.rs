@@ -21,11 +21,7 @@ pub(super) fn place(
     let (spec, usage) = (view.spec(pick.index), view.usage(pick.index));
     let whole = ask.exclusive || policy.exclusive;
     let asked = (tasks * ask.cpus_per_task).max(1);
-    let n_cores = if whole {
-        spec.cores()
-    } else {
-        asked.div_ceil(spec.threads_per_core)
-    };
+    let n_cores = if whole { spec.cores() } else { asked.div_ceil(spec.threads_per_core) };
     let cpus = match policy.unit {
         ResourceUnit::Cpu if !whole => asked,
         ResourceUnit::Cpu | ResourceUnit::Core => n_cores * spec.threads_per_core,
@@ -63,9 +59,7 @@ fn pick_cores(spec: &NodeSpec, used: &IndexSet, count: usize, spread: bool) -> I
     let mut sockets: Vec<_> = (0..spec.sockets as usize)
         .map(|socket| {
             let cores = socket * per_socket..(socket + 1) * per_socket;
-            cores
-                .filter(|core| !used.contains(*core))
-                .collect::<Vec<_>>()
+            cores.filter(|core| !used.contains(*core)).collect::<Vec<_>>()
         })
         .collect();
     if spread {
@@ -81,11 +75,7 @@ fn pick_cores(spec: &NodeSpec, used: &IndexSet, count: usize, spread: bool) -> I
 fn deal_cores(sockets: &[Vec<usize>], count: usize) -> IndexSet {
     let rounds = sockets.iter().map(Vec::len).max().unwrap_or(0);
     (0..rounds)
-        .flat_map(|round| {
-            sockets
-                .iter()
-                .filter_map(move |free| free.get(round).copied())
-        })
+        .flat_map(|round| sockets.iter().filter_map(move |free| free.get(round).copied()))
         .take(count)
         .collect()
 }
@@ -94,10 +84,7 @@ fn threads(cores: &IndexSet, per_core: usize) -> IndexSet {
     if per_core == 1 {
         return cores.clone();
     }
-    cores
-        .iter()
-        .flat_map(|core| core * per_core..(core + 1) * per_core)
-        .collect()
+    cores.iter().flat_map(|core| core * per_core..(core + 1) * per_core).collect()
 }
 
 fn all_devices(spec: &NodeSpec) -> BTreeMap<String, IndexSet> {

@@ -32,16 +32,7 @@ enum Op {
 fn submit() -> impl Strategy<Value = Op> {
     let part = |all: &'static [&'static str]| prop::sample::select(all);
     let parts = (
-        part(&[
-            "",
-            "-N1",
-            "-N2",
-            "-N1-3",
-            "-n3",
-            "-n7",
-            "-N2 -n5",
-            "-N2 --ntasks-per-node=2",
-        ]),
+        part(&["", "-N1", "-N2", "-N1-3", "-n3", "-n7", "-N2 -n5", "-N2 --ntasks-per-node=2"]),
         part(&["", "-c2", "-c4", "--exclusive"]),
         part(&["", "--mem=100", "--mem=3000", "--mem-per-cpu=500"]),
         part(&["", "--gres=gpu:1", "--gpus=3", "--gpus-per-task=1"]),
@@ -67,9 +58,7 @@ fn submit() -> impl Strategy<Value = Op> {
         ]),
     );
     parts.prop_map(|(size, cpus, mem, gpus, rest, script)| {
-        Op::Submit(format!(
-            "{size} {cpus} {mem} {gpus} {rest} --wrap '{script}'"
-        ))
+        Op::Submit(format!("{size} {cpus} {mem} {gpus} {rest} --wrap '{script}'"))
     })
 }
 
@@ -99,14 +88,8 @@ fn act(lab: &mut Lab, op: &Op) {
         Op::Signal(job) => drop(lab.ctld.signal(now, JobId(*job), Signal::Usr1, &root())),
         Op::Hold(job) => drop(lab.ctld.hold(now, JobId(*job), &root())),
         Op::Release(job) => drop(lab.ctld.release(now, JobId(*job), &root())),
-        Op::Drain(at) => drop(
-            lab.ctld
-                .update_node(now, &name(*at), NodeUpdate::Drain { reason }),
-        ),
-        Op::Down(at) => drop(
-            lab.ctld
-                .update_node(now, &name(*at), NodeUpdate::Down { reason }),
-        ),
+        Op::Drain(at) => drop(lab.ctld.update_node(now, &name(*at), NodeUpdate::Drain { reason })),
+        Op::Down(at) => drop(lab.ctld.update_node(now, &name(*at), NodeUpdate::Down { reason })),
         Op::Resume(at) => drop(lab.ctld.update_node(now, &name(*at), NodeUpdate::Resume)),
     }
 }

@@ -19,19 +19,11 @@ fn row(lab: &Lab, job: JobId) -> String {
     let start = job.start_time.or(job.expected_start);
     let clock = |time: Time| Epoch::DEFAULT.rfc3339(time)[11..19].to_string();
     let start = start.map_or("N/A".into(), clock);
-    format!(
-        "{} {} {} {start}",
-        job.submission.name,
-        job.squeue_state(),
-        job.reason
-    )
+    format!("{} {} {} {start}", job.submission.name, job.squeue_state(), job.reason)
 }
 
 fn table(lab: &Lab, jobs: &[JobId]) -> String {
-    jobs.iter()
-        .map(|job| row(lab, *job))
-        .collect::<Vec<_>>()
-        .join("\n")
+    jobs.iter().map(|job| row(lab, *job)).collect::<Vec<_>>().join("\n")
 }
 
 fn c3(lab: &mut Lab) -> Vec<JobId> {

@@ -134,14 +134,9 @@ PartitionName=main Nodes=ALL Default=YES
 
 #[test]
 fn least_loaded_nodes_come_first_where_slurm_conf_says_so() {
-    let conf = SIX.replace(
-        "GresTypes",
-        "SelectTypeParameters=CR_Core_Memory,CR_LLN\nGresTypes",
-    );
+    let conf = SIX.replace("GresTypes", "SelectTypeParameters=CR_Core_Memory,CR_LLN\nGresTypes");
     let job = "-n1 -c2 --mem=100";
-    let order = [
-        "n001 2", "n002 2", "n003 2", "n004 2", "n005 2", "n006 2", "n001 2", "n002 2",
-    ];
+    let order = ["n001 2", "n002 2", "n003 2", "n004 2", "n005 2", "n006 2", "n001 2", "n002 2"];
     let jobs: Vec<_> = order.iter().map(|nodes| (job, *nodes)).collect();
     check("CR_LLN", &conf, &jobs);
     let partition = SIX.replace("Default=YES", "Default=YES LLN=YES");
@@ -190,19 +185,13 @@ fn gpus_have_indices_and_no_index_is_given_twice() {
     let spanning = lab.run("--gpus=6 -n2 --mem=100");
     assert_eq!(lab.gpus_of(spanning), "0-3 | 0-1");
     let next = lab.run("-n1 --gres=gpu:1 --mem=100");
-    assert_eq!(
-        (lab.nodes_of(next).as_str(), lab.gpus_of(next).as_str()),
-        ("n002 1", "2")
-    );
+    assert_eq!((lab.nodes_of(next).as_str(), lab.gpus_of(next).as_str()), ("n002 1", "2"));
     lab.scancel(spanning);
     lab.pass(1);
     let low = lab.run("-w n002 -n1 --gres=gpu:2 --mem=100");
     assert_eq!(lab.gpus_of(low), "0-1");
     let whole = lab.run("-N1 --exclusive --mem=100");
-    assert_eq!(
-        (lab.nodes_of(whole).as_str(), lab.gpus_of(whole).as_str()),
-        ("n001 16", "0-3")
-    );
+    assert_eq!((lab.nodes_of(whole).as_str(), lab.gpus_of(whole).as_str()), ("n001 16", "0-3"));
 }
 
 #[test]
@@ -236,27 +225,11 @@ fn whole_cores_are_given_out_where_cores_have_threads() {
     };
     let mut by_core = Lab::new(&conf("CR_Core_Memory"));
     let job = by_core.run("-n1 -c1 --mem-per-cpu=10");
-    assert_eq!(
-        (
-            by_core.nodes_of(job).as_str(),
-            by_core.cpu_ids_of(job).as_str()
-        ),
-        ("n1 2", "0-1")
-    );
+    assert_eq!((by_core.nodes_of(job).as_str(), by_core.cpu_ids_of(job).as_str()), ("n1 2", "0-1"));
     let mut by_cpu = Lab::new(&conf("CR_CPU"));
     let job = by_cpu.run("-n1 -c1");
     assert_eq!(by_cpu.nodes_of(job), "n1 1");
-    assert_eq!(
-        by_cpu
-            .ctld
-            .job(job)
-            .unwrap()
-            .allocation
-            .as_ref()
-            .unwrap()
-            .memory_mib(),
-        0
-    );
+    assert_eq!(by_cpu.ctld.job(job).unwrap().allocation.as_ref().unwrap().memory_mib(), 0);
 }
 
 #[test]
@@ -268,13 +241,7 @@ fn default_memory_comes_from_partition_then_cluster() {
         );
         let mut lab = Lab::new(&conf);
         let job = lab.run("-n2");
-        lab.ctld
-            .job(job)
-            .unwrap()
-            .allocation
-            .as_ref()
-            .unwrap()
-            .memory_mib()
+        lab.ctld.job(job).unwrap().allocation.as_ref().unwrap().memory_mib()
     };
     assert_eq!(memory("", "DefMemPerCPU=100"), 200);
     assert_eq!(memory("", "DefMemPerNode=300"), 300);

@@ -46,14 +46,10 @@ fn a_batch_job_never_starts_while_it_is_submitted() {
 #[test]
 fn the_end_of_a_job_starts_the_next_at_the_following_tick() {
     let mut lab = four("");
-    let jobs: Vec<_> = (0..3)
-        .map(|_| lab.sbatch("-N4 --exclusive -t 10 --wrap 'sleep 5'"))
-        .collect();
+    let jobs: Vec<_> =
+        (0..3).map(|_| lab.sbatch("-N4 --exclusive -t 10 --wrap 'sleep 5'")).collect();
     lab.pass(60);
-    let starts: Vec<_> = jobs
-        .iter()
-        .map(|job| start_ms(&lab, *job).unwrap())
-        .collect();
+    let starts: Vec<_> = jobs.iter().map(|job| start_ms(&lab, *job).unwrap()).collect();
     assert_eq!(starts[1] - starts[0], 6_000);
     assert_eq!(starts[2] - starts[1], 6_000);
 }
@@ -63,16 +59,10 @@ fn a_short_cycle_looks_at_default_queue_depth_jobs_only() {
     let mut lab = four("SchedulerParameters=default_queue_depth=2,bf_interval=1000");
     let jobs: Vec<_> = (0..5).map(|_| lab.sbatch("-n1 --mem=10")).collect();
     lab.pass(10);
-    let started = jobs
-        .iter()
-        .filter(|job| start_ms(&lab, **job).is_some())
-        .count();
+    let started = jobs.iter().filter(|job| start_ms(&lab, **job).is_some()).count();
     assert_eq!(started, 2);
     lab.at_secs(60);
-    assert_eq!(
-        jobs.iter().filter_map(|job| start_ms(&lab, *job)).max(),
-        Some(60_000)
-    );
+    assert_eq!(jobs.iter().filter_map(|job| start_ms(&lab, *job)).max(), Some(60_000));
 }
 
 #[test]
@@ -89,12 +79,7 @@ fn a_blocked_job_blocks_its_partition_and_withdraws_its_nodes() {
     lab.pass(7);
     assert_eq!(lab.state_of(a), "RUNNING None");
     let withdrawn = "PENDING Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
-    let expected = [
-        "PENDING Resources",
-        "PENDING Priority",
-        withdrawn,
-        withdrawn,
-    ];
+    let expected = ["PENDING Resources", "PENDING Priority", withdrawn, withdrawn];
     assert_eq!(jobs.map(|job| lab.state_of(job)), expected);
 }
 
@@ -127,9 +112,7 @@ fn equal_priorities_start_in_the_order_of_their_numbers() {
     let mut lab = four("");
     let all = lab.run("-N4 --exclusive -t 10");
     lab.pass(4);
-    let jobs: Vec<_> = (0..4)
-        .map(|_| lab.sbatch("-N2 --exclusive -t 10"))
-        .collect();
+    let jobs: Vec<_> = (0..4).map(|_| lab.sbatch("-N2 --exclusive -t 10")).collect();
     lab.pass(4);
     lab.scancel(all);
     lab.pass(5);
@@ -156,25 +139,13 @@ PartitionName=hi Nodes=ALL PriorityTier=10
         lab.sbatch("-J hi -p hi -N1 --exclusive"),
     ];
     let priorities = jobs.map(|job| lab.ctld.job(job).unwrap().priority);
-    assert_eq!(
-        priorities,
-        [
-            100,
-            4_294_901_758,
-            4_294_901_747,
-            4_294_901_756,
-            4_294_901_755
-        ]
-    );
+    assert_eq!(priorities, [100, 4_294_901_758, 4_294_901_747, 4_294_901_756, 4_294_901_755]);
     let mut order = vec![];
     let mut current = first;
     for _ in 0..jobs.len() {
         lab.scancel(current);
         lab.pass(10);
-        current = jobs
-            .into_iter()
-            .find(|job| lab.state_of(*job).starts_with("RUNNING"))
-            .unwrap();
+        current = jobs.into_iter().find(|job| lab.state_of(*job).starts_with("RUNNING")).unwrap();
         order.push(lab.ctld.job(current).unwrap().submission.name.clone());
     }
     assert_eq!(order, ["hi", "plain", "ignored", "nice", "low"]);
@@ -212,20 +183,11 @@ fn a_clone_lives_its_own_life() {
         lab.sbatch("-N2 --exclusive --wrap 'sleep 7'");
     }
     lab.pass(9);
-    let mut twin = Lab {
-        ctld: lab.ctld.clone(),
-        now: lab.now,
-    };
+    let mut twin = Lab { ctld: lab.ctld.clone(), now: lab.now };
     lab.pass(600);
     twin.pass(600);
     let facts: Vec<Fact> = lab.ctld.take_facts();
     assert_eq!(facts, twin.ctld.take_facts());
-    assert_eq!(
-        facts
-            .iter()
-            .filter(|fact| matches!(fact, Fact::JobReleased { .. }))
-            .count(),
-        6
-    );
+    assert_eq!(facts.iter().filter(|fact| matches!(fact, Fact::JobReleased { .. })).count(), 6);
     assert!(lab.now - Time::ZERO > Span::secs(600));
 }

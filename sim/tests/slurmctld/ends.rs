@@ -107,15 +107,9 @@ fn the_placeholder_script_ends_as_it_is_told_to() {
     for (signal, expected) in rows {
         let mut lab = four("");
         let job = lab.run(&format!("-N2 --mem=10 --wrap '{script}'"));
-        lab.ctld
-            .signal(lab.now, job, signal, &"user".into())
-            .unwrap();
+        lab.ctld.signal(lab.now, job, signal, &"user".into()).unwrap();
         lab.pass(1);
-        assert!(
-            end_of(&lab, job).starts_with(expected),
-            "{signal:?}: {}",
-            end_of(&lab, job)
-        );
+        assert!(end_of(&lab, job).starts_with(expected), "{signal:?}: {}", end_of(&lab, job));
     }
 }
 
@@ -128,10 +122,7 @@ fn others_may_not_touch_a_job() {
         (refused.number(), refused.to_string().as_str()),
         (2002, "Access/permission denied")
     );
-    assert_eq!(
-        lab.ctld.signal(lab.now, job, Signal::Usr1, &"bob".into()),
-        Err(refused)
-    );
+    assert_eq!(lab.ctld.signal(lab.now, job, Signal::Usr1, &"bob".into()), Err(refused));
     let unknown = lab.ctld.cancel(lab.now, JobId(99), &root()).unwrap_err();
     assert_eq!(
         (unknown.number(), unknown.to_string().as_str()),
@@ -150,10 +141,7 @@ fn a_lost_node_requeues_a_job_or_fails_it() {
     assert!(end_of(&lab, never).starts_with("NODE_FAIL NodeDown 0:1"));
     assert_eq!(lab.sinfo(), "n001:down n002:idle n003:idle n004:idle");
     let job = lab.ctld.job(again).unwrap();
-    assert_eq!(
-        (job.restarts, job.begin_time),
-        (1, Some(at + drawbridge_sim::Span::secs(121)))
-    );
+    assert_eq!((job.restarts, job.begin_time), (1, Some(at + drawbridge_sim::Span::secs(121))));
     lab.node("n001", NodeUpdate::Resume);
     lab.pass(120);
     assert_eq!(lab.state_of(again), "PENDING BeginTime");
@@ -168,11 +156,7 @@ fn return_to_service_2_brings_a_downed_node_back_by_itself() {
     assert_eq!(lab.sinfo(), "n001:down n002:idle n003:idle n004:idle");
     lab.pass(2);
     assert_eq!(lab.sinfo(), "n001:idle n002:idle n003:idle n004:idle");
-    assert!(
-        lab.ctld
-            .update_node(lab.now, &"n001".into(), NodeUpdate::Resume)
-            .is_err()
-    );
+    assert!(lab.ctld.update_node(lab.now, &"n001".into(), NodeUpdate::Resume).is_err());
 }
 
 #[test]
@@ -193,12 +177,8 @@ fn the_facts_tell_the_story_in_order() {
     lab.pass(3);
     lab.scancel(job);
     lab.pass(3);
-    let facts: Vec<_> = lab
-        .ctld
-        .take_facts()
-        .iter()
-        .map(|fact| serde_json::to_string(fact).unwrap())
-        .collect();
+    let facts: Vec<_> =
+        lab.ctld.take_facts().iter().map(|fact| serde_json::to_string(fact).unwrap()).collect();
     insta::assert_snapshot!(facts.join("\n"), @r#"
     {"fact":"jobSubmitted","job":1}
     {"fact":"jobStarted","job":1,"allocation":{"nodes":[{"node":"n001","tasks":1,"cpus":1,"cores":"0","cpuIds":"0","memoryMib":10,"gres":{}},{"node":"n002","tasks":1,"cpus":1,"cores":"0","cpuIds":"0","memoryMib":10,"gres":{}}]},"backfilled":false}
@@ -211,8 +191,5 @@ fn the_facts_tell_the_story_in_order() {
     {"fact":"nodeChanged","node":"n001","state":"idle","reason":""}
     {"fact":"nodeChanged","node":"n002","state":"idle","reason":""}
     "#);
-    assert_eq!(
-        lab.ctld.job(job).unwrap().start_time,
-        Some(Time::from_ms(1000))
-    );
+    assert_eq!(lab.ctld.job(job).unwrap().start_time, Some(Time::from_ms(1000)));
 }

@@ -22,13 +22,8 @@ PartitionName=main Nodes=ALL Default=YES
 impl Lab {
     pub(crate) fn new(conf: &str) -> Self {
         let parsed = SlurmConfig::parse(conf, None, Release::V24_11);
-        let config = parsed
-            .unwrap_or_else(|error| panic!("{error}\n{}", error.hint))
-            .config;
-        Self {
-            ctld: Slurmctld::new(config, Epoch::DEFAULT),
-            now: Time::ZERO,
-        }
+        let config = parsed.unwrap_or_else(|error| panic!("{error}\n{}", error.hint)).config;
+        Self { ctld: Slurmctld::new(config, Epoch::DEFAULT), now: Time::ZERO }
     }
 
     /// Submits a job that sleeps for ever unless it says otherwise.
@@ -77,40 +72,22 @@ impl Lab {
         let Some(allocation) = &self.ctld.job(job).unwrap().allocation else {
             return "-".into();
         };
-        let cpus: Vec<_> = allocation
-            .nodes
-            .iter()
-            .map(|share| share.cpus.to_string())
-            .collect();
+        let cpus: Vec<_> = allocation.nodes.iter().map(|share| share.cpus.to_string()).collect();
         format!("{} {}", allocation.node_list(), cpus.join("+"))
     }
 
     /// `0-1,8-9 | 0`: the CPU ids on each node.
     pub(crate) fn cpu_ids_of(&self, job: JobId) -> String {
         let job = self.ctld.job(job).unwrap();
-        let nodes = job
-            .allocation
-            .iter()
-            .flat_map(|allocation| &allocation.nodes);
-        nodes
-            .map(|share| share.cpu_ids.to_string())
-            .collect::<Vec<_>>()
-            .join(" | ")
+        let nodes = job.allocation.iter().flat_map(|allocation| &allocation.nodes);
+        nodes.map(|share| share.cpu_ids.to_string()).collect::<Vec<_>>().join(" | ")
     }
 
     /// `0-3 | 0-1`: the GPU indices on each node.
     pub(crate) fn gpus_of(&self, job: JobId) -> String {
         let job = self.ctld.job(job).unwrap();
-        let nodes = job
-            .allocation
-            .iter()
-            .flat_map(|allocation| &allocation.nodes);
-        let gpus = nodes.map(|share| {
-            share
-                .gres
-                .get("gpu")
-                .map_or("-".into(), ToString::to_string)
-        });
+        let nodes = job.allocation.iter().flat_map(|allocation| &allocation.nodes);
+        let gpus = nodes.map(|share| share.gres.get("gpu").map_or("-".into(), ToString::to_string));
         gpus.collect::<Vec<_>>().join(" | ")
     }
 
@@ -124,10 +101,7 @@ impl Lab {
 
     /// As `sinfo -N -o '%N %t'`, folded into one line.
     pub(crate) fn sinfo(&self) -> String {
-        let nodes = self
-            .ctld
-            .nodes()
-            .map(|node| format!("{}:{}", node.name(), node.sinfo_state()));
+        let nodes = self.ctld.nodes().map(|node| format!("{}:{}", node.name(), node.sinfo_state()));
         nodes.collect::<Vec<_>>().join(" ")
     }
 
@@ -136,9 +110,7 @@ impl Lab {
     }
 
     pub(crate) fn node(&mut self, name: &str, update: NodeUpdate) {
-        self.ctld
-            .update_node(self.now, &name.into(), update)
-            .unwrap();
+        self.ctld.update_node(self.now, &name.into(), update).unwrap();
     }
 
     pub(crate) fn drain(&mut self, name: &str) {

@@ -1,9 +1,5 @@
 //! The model beside what the real slurmctld 24.11.5 was seen to do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test may fail where it stands"
-)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail where it stands")]
 
 mod always;
 mod backfill;

@@ -60,10 +60,8 @@ fn dependencies_wait_for_the_right_end() {
         ("-J sing -d singleton".into(),                           "RUNNING None"),
         ("-J sing -d singleton".into(),                           "PENDING Dependency"),
     ];
-    let jobs: Vec<_> = rows
-        .iter()
-        .map(|(args, _)| lab.sbatch(&format!("{args} -n1 --mem=10")))
-        .collect();
+    let jobs: Vec<_> =
+        rows.iter().map(|(args, _)| lab.sbatch(&format!("{args} -n1 --mem=10"))).collect();
     assert_eq!(lab.state_of(jobs[0]), "PENDING Dependency");
     lab.pass(8);
     for (job, (args, expected)) in jobs.iter().zip(&rows) {
@@ -97,11 +95,7 @@ fn begin_times_are_kept_and_found_by_the_next_full_cycle() {
     let other = lab.sbatch("--begin=now+10 -n1 --mem=10");
     lab.pass(12);
     lab.run("-n1 --mem=10");
-    assert_eq!(
-        lab.state_of(other),
-        "RUNNING None",
-        "another's cycle finds it too"
-    );
+    assert_eq!(lab.state_of(other), "RUNNING None", "another's cycle finds it too");
 }
 
 #[test]
@@ -115,33 +109,19 @@ fn updates_change_what_waits() {
         comment: Some("better".into()),
         ..JobUpdate::default()
     };
-    lab.ctld
-        .update_job(lab.now, job, &shorter, &"user".into())
-        .unwrap();
+    lab.ctld.update_job(lab.now, job, &shorter, &"user".into()).unwrap();
     lab.pass(3);
     assert_eq!(lab.state_of(job), "RUNNING None");
     assert_eq!(lab.ctld.job(job).unwrap().comment, "better");
-    let moved = JobUpdate {
-        partitions: Some(vec!["main".into()]),
-        ..JobUpdate::default()
-    };
-    let refused = lab
-        .ctld
-        .update_job(lab.now, job, &moved, &root())
-        .unwrap_err();
+    let moved = JobUpdate { partitions: Some(vec!["main".into()]), ..JobUpdate::default() };
+    let refused = lab.ctld.update_job(lab.now, job, &moved, &root()).unwrap_err();
     assert_eq!(
         (refused.number(), refused.to_string().as_str()),
         (2073, "Job is no longer pending execution")
     );
-    let longer = JobUpdate {
-        time_limit: Some(TimeLimit::Unlimited),
-        ..JobUpdate::default()
-    };
+    let longer = JobUpdate { time_limit: Some(TimeLimit::Unlimited), ..JobUpdate::default() };
     assert_eq!(
-        lab.ctld
-            .update_job(lab.now, job, &longer, &"user".into())
-            .unwrap_err()
-            .number(),
+        lab.ctld.update_job(lab.now, job, &longer, &"user".into()).unwrap_err().number(),
         2002
     );
     assert!(lab.ctld.update_job(lab.now, job, &longer, &root()).is_ok());
@@ -153,29 +133,17 @@ fn drained_nodes_finish_what_they_run_and_take_nothing_new() {
     lab.run("-w n002 -n1 --mem=10 --wrap 'sleep 6'");
     lab.drain("n002");
     assert_eq!(lab.sinfo(), "n001:idle n002:drng n003:idle n004:idle");
-    assert_eq!(
-        lab.ctld.node(&"n002".into()).unwrap().state_flags(),
-        ["MIXED", "DRAIN"]
-    );
+    assert_eq!(lab.ctld.node(&"n002".into()).unwrap().state_flags(), ["MIXED", "DRAIN"]);
     let job = lab.sbatch("-w n002 -n1 --mem=10");
     lab.pass(3);
-    assert_eq!(
-        lab.state_of(job),
-        "PENDING ReqNodeNotAvail, May be reserved for other job"
-    );
+    assert_eq!(lab.state_of(job), "PENDING ReqNodeNotAvail, May be reserved for other job");
     lab.pass(6);
     assert_eq!(lab.sinfo(), "n001:idle n002:drain n003:idle n004:idle");
-    assert_eq!(
-        lab.ctld.node(&"n002".into()).unwrap().state_flags(),
-        ["IDLE", "DRAIN"]
-    );
+    assert_eq!(lab.ctld.node(&"n002".into()).unwrap().state_flags(), ["IDLE", "DRAIN"]);
     lab.node("n002", NodeUpdate::Resume);
     lab.pass(2);
     assert_eq!(lab.state_of(job), "RUNNING None");
-    let again = lab
-        .ctld
-        .update_node(lab.now, &"n002".into(), NodeUpdate::Resume)
-        .unwrap_err();
+    let again = lab.ctld.update_node(lab.now, &"n002".into(), NodeUpdate::Resume).unwrap_err();
     assert_eq!(
         (again.number(), again.to_string().as_str()),
         (2028, "Invalid node state specified")

@@ -42,10 +42,7 @@ fn what_only_accounting_could_know_is_refused_too() {
     assert_eq!(lab.try_sbatch("-n1"), Err(no_default.into()));
     let mut job = drawbridge_sim::parse_sbatch("-p main").unwrap();
     job.qos = Some("gold".into());
-    assert_eq!(
-        lab.ctld.submit(lab.now, job.clone()).unwrap_err().number(),
-        2066
-    );
+    assert_eq!(lab.ctld.submit(lab.now, job.clone()).unwrap_err().number(), 2066);
     job.qos = Some("normal".into());
     job.reservation = Some("monday".into());
     assert_eq!(lab.ctld.submit(lab.now, job).unwrap_err().number(), 2053);
@@ -57,8 +54,5 @@ fn max_job_count_is_kept() {
         Lab::new("MaxJobCount=2\nNodeName=n1 CPUs=4\nPartitionName=main Nodes=n1 Default=YES\n");
     lab.sbatch("-n1");
     lab.sbatch("-n1");
-    assert_eq!(
-        lab.try_sbatch("-n1"),
-        Err("11 Resource temporarily unavailable".into())
-    );
+    assert_eq!(lab.try_sbatch("-n1"), Err("11 Resource temporarily unavailable".into()));
 }

@@ -68,18 +68,12 @@ fn subject_key(frame: &Frame, subject: &Subject) -> Option<Key> {
     match subject {
         Subject::Pod { namespace, name } => {
             let is = |pod: &&PodRow| pod.namespace == *namespace && pod.name == *name;
-            frame
-                .pods
-                .iter()
-                .rfind(is)
-                .map(|pod| Key::Pod(pod.uid.clone()))
+            frame.pods.iter().rfind(is).map(|pod| Key::Pod(pod.uid.clone()))
         }
         Subject::Job(id) => find_job(frame, *id).map(|job| Key::Job(job.job_id)),
-        Subject::KubeNode(name) => frame
-            .nodes
-            .iter()
-            .find(|n| n.name == *name)
-            .map(|n| Key::Node(n.name.clone())),
+        Subject::KubeNode(name) => {
+            frame.nodes.iter().find(|n| n.name == *name).map(|n| Key::Node(n.name.clone()))
+        }
         Subject::SlurmNode(name) => frame
             .nodes
             .iter()

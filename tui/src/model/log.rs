@@ -32,29 +32,21 @@ pub(crate) struct Ask {
 impl Ask {
     fn wants(&self, record: &Record) -> bool {
         (self.all || record.level == Level::Story)
-            && self
-                .subjects
-                .as_ref()
-                .is_none_or(|these| these.contains(&record.subject))
+            && self.subjects.as_ref().is_none_or(|these| these.contains(&record.subject))
             && holds(&self.words, &[&record.text, record.actor.name()])
     }
 }
 
 /// Whether every word is in one of the texts. Words are in lower case.
 pub(crate) fn holds(words: &[String], texts: &[&str]) -> bool {
-    words
-        .iter()
-        .all(|word| texts.iter().any(|text| text.to_lowercase().contains(word)))
+    words.iter().all(|word| texts.iter().any(|text| text.to_lowercase().contains(word)))
 }
 
 impl Log {
     /// Takes in records that are new, and a question that is.
     pub(crate) fn look(&mut self, records: &[Record], ask: Ask) {
         for (i, record) in records.iter().enumerate().skip(self.indexed) {
-            self.by_subject
-                .entry(record.subject.clone())
-                .or_default()
-                .push(i);
+            self.by_subject.entry(record.subject.clone()).or_default().push(i);
         }
         self.indexed = records.len();
         if self.asked != ask {
@@ -63,8 +55,7 @@ impl Log {
             self.asked = ask;
         }
         let wanted = records.iter().enumerate().skip(self.looked_at);
-        self.matching
-            .extend(wanted.filter(|(_, r)| self.asked.wants(r)).map(|(i, _)| i));
+        self.matching.extend(wanted.filter(|(_, r)| self.asked.wants(r)).map(|(i, _)| i));
         self.looked_at = records.len();
     }
 

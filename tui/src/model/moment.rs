@@ -60,13 +60,9 @@ fn fraction_ms(digits: &str) -> Option<u64> {
 fn units_ms(text: &str) -> Option<u64> {
     let (mut rest, mut total) = (text, 0_u64);
     loop {
-        let digits = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (amount, tail) = rest.split_at(digits);
-        let letters = tail
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(tail.len());
+        let letters = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
         let (unit, tail) = tail.split_at(letters);
         total = total.checked_add(number(amount)?.checked_mul(unit_ms(unit)?)?)?;
         if tail.is_empty() {

@@ -11,9 +11,8 @@
 use drawbridge_sim::{Span, Time};
 
 /// Virtual milliseconds per second of ours.
-const SPEEDS: [u64; 11] = [
-    100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 3_600_000,
-];
+const SPEEDS: [u64; 11] =
+    [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 3_600_000];
 /// At the speed that we choose, a run takes at most this long.
 const PATIENCE_SECS: u64 = 60;
 
@@ -43,11 +42,7 @@ impl Playhead {
             now: Time::ZERO,
             end,
             playing: false,
-            speed: SPEEDS
-                .iter()
-                .position(fast_enough)
-                .unwrap_or(SPEEDS.len() - 1)
-                .max(2),
+            speed: SPEEDS.iter().position(fast_enough).unwrap_or(SPEEDS.len() - 1).max(2),
         }
     }
 
@@ -104,10 +99,7 @@ mod tests {
     #[test]
     fn the_first_speed_suits_the_length_of_the_run() {
         let speed = |secs: u64| Playhead::new(9, Time::from_ms(secs * 1000)).speed();
-        assert_eq!(
-            [speed(5), speed(600), speed(86_400)],
-            ["1x", "10x", "3600x"]
-        );
+        assert_eq!([speed(5), speed(600), speed(86_400)], ["1x", "10x", "3600x"]);
     }
 
     #[test]

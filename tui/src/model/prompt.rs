@@ -49,12 +49,7 @@ impl Prompt {
             Question::Filter => filter.clone(),
             Question::Time => String::new(),
         };
-        Self {
-            question,
-            text,
-            error: None,
-            before: filter,
-        }
+        Self { question, text, error: None, before: filter }
     }
 
     /// Types or erases. Other messages change nothing.

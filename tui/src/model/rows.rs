@@ -66,11 +66,7 @@ pub(crate) struct List {
 impl List {
     /// The filter's words, in lower case.
     pub(crate) fn words(&self) -> Vec<String> {
-        self.filter
-            .to_lowercase()
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect()
+        self.filter.to_lowercase().split_whitespace().map(str::to_owned).collect()
     }
 }
 
@@ -124,19 +120,15 @@ fn line_key(frame: &Frame, line: &PodLine) -> Key {
         PodLine::Pod { index, .. } => Key::Pod(frame.pods[*index].uid.clone()),
         PodLine::Gang(members) => {
             let first = &frame.pods[members[0]];
-            Key::Gang(
-                first.namespace.clone(),
-                first.gang.clone().unwrap_or_default(),
-            )
+            Key::Gang(first.namespace.clone(), first.gang.clone().unwrap_or_default())
         }
     }
 }
 
 /// Pods in the frame's order; a gang stands where its first member would.
 fn pod_lines(frame: &Frame, words: &[String], all: bool) -> Vec<PodLine> {
-    let shown = numbered(&frame.pods, |pod| {
-        (all || pod.phase != "Deleted") && pod_holds(pod, words)
-    });
+    let shown =
+        numbered(&frame.pods, |pod| (all || pod.phase != "Deleted") && pod_holds(pod, words));
     let mut gangs: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for &index in &shown {
         if let Some(gang) = gang_of(&frame.pods[index]) {
@@ -162,9 +154,7 @@ fn pod_lines(frame: &Frame, words: &[String], all: bool) -> Vec<PodLine> {
 }
 
 fn gang_of(pod: &PodRow) -> Option<(&str, &str)> {
-    pod.gang
-        .as_deref()
-        .map(|gang| (pod.namespace.as_str(), gang))
+    pod.gang.as_deref().map(|gang| (pod.namespace.as_str(), gang))
 }
 
 fn pod_holds(pod: &PodRow, words: &[String]) -> bool {
@@ -185,15 +175,7 @@ fn pod_holds(pod: &PodRow, words: &[String]) -> bool {
 fn job_holds(job: &JobRow, words: &[String]) -> bool {
     let number = job.job_id.to_string();
     let reason = job.reason.as_deref().unwrap_or_default();
-    let texts = [
-        &number,
-        &job.name,
-        &job.user,
-        &job.partition,
-        &job.state,
-        &job.nodes,
-        reason,
-    ];
+    let texts = [&number, &job.name, &job.user, &job.partition, &job.state, &job.nodes, reason];
     holds(words, &texts)
 }
 
@@ -201,17 +183,7 @@ fn node_holds(node: &NodeRow, words: &[String]) -> bool {
     let slurm_name = node.slurm_name.as_deref().unwrap_or_default();
     let reason = node.reason.as_deref().unwrap_or_default();
     let cordoned = if node.cordoned { "cordoned" } else { "" };
-    holds(
-        words,
-        &[
-            &node.name,
-            slurm_name,
-            &node.state,
-            reason,
-            &node.gres,
-            cordoned,
-        ],
-    )
+    holds(words, &[&node.name, slurm_name, &node.state, reason, &node.gres, cordoned])
 }
 
 fn numbered<T>(rows: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {

@@ -55,11 +55,7 @@ fn in_range(source: &dyn Source, model: &Model) -> bool {
         && frame.now <= head.now
         && frame == model.frame
         && model.list().at < model.rows.len().max(1)
-        && model
-            .explanation
-            .iter()
-            .flat_map(|it| &it.chain)
-            .all(|&i| (i as u64) < head.event)
+        && model.explanation.iter().flat_map(|it| &it.chain).all(|&i| (i as u64) < head.event)
 }
 
 proptest! {
@@ -93,10 +89,7 @@ impl Source for Nothing {
     }
 
     fn frame(&self, _: u64) -> drawbridge_scenarios::Frame {
-        drawbridge_scenarios::Frame {
-            nodes: Vec::new(),
-            ..self.0.frame(0)
-        }
+        drawbridge_scenarios::Frame { nodes: Vec::new(), ..self.0.frame(0) }
     }
 
     fn records(&self) -> &[drawbridge_scenarios::Record] {

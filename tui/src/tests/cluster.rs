@@ -30,9 +30,7 @@ const MESSAGE: &str =
 
 impl Cluster {
     pub(super) fn new() -> Self {
-        Self {
-            records: (0..TOLD.len()).map(record).collect(),
-        }
+        Self { records: (0..TOLD.len()).map(record).collect() }
     }
 }
 
@@ -117,10 +115,7 @@ fn subject(about: &str) -> Subject {
         ("node", name) => Subject::SlurmNode(name.to_owned()),
         ("pod", pod) => {
             let (namespace, name) = pod.split_once('/').unwrap();
-            Subject::Pod {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            }
+            Subject::Pod { namespace: namespace.to_owned(), name: name.to_owned() }
         }
         _ => Subject::Object(about.to_owned()),
     }
@@ -266,10 +261,7 @@ fn nodes(event: u64) -> Vec<NodeRow> {
         name: "control-plane".to_owned(),
         slurm_name: None,
         state: "-".to_owned(),
-        pods: (SERVING <= event)
-            .then(|| "web/模型训练".to_owned())
-            .into_iter()
-            .collect(),
+        pods: (SERVING <= event).then(|| "web/模型训练".to_owned()).into_iter().collect(),
         ..node(9, held(None, 0, 4), Vec::new())
     });
     nodes
@@ -288,11 +280,7 @@ fn node(i: u32, cpus: Vec<Option<JobId>>, gpus: Vec<Option<JobId>>) -> NodeRow {
         _ => "mix",
     };
     let gres = |n: usize| {
-        if 0 < n {
-            format!("gpu:{n}")
-        } else {
-            String::new()
-        }
+        if 0 < n { format!("gpu:{n}") } else { String::new() }
     };
     NodeRow {
         name: format!("worker-node-{i}"),

@@ -126,14 +126,8 @@ fn a_job_says_what_waits_before_it_and_what_runs() {
 #[test]
 fn a_job_that_runs_or_ended_says_since_when() {
     let train = Key::Job(JobId(1));
-    assert_eq!(
-        why(&at(SERVING), &train),
-        "It has held compute-[0,2] for 61s."
-    );
-    assert_eq!(
-        why(&at(ALLOCATED + 8), &train),
-        "It ended 2s ago as COMPLETED."
-    );
+    assert_eq!(why(&at(SERVING), &train), "It has held compute-[0,2] for 61s.");
+    assert_eq!(why(&at(ALLOCATED + 8), &train), "It ended 2s ago as COMPLETED.");
 }
 
 #[test]
@@ -149,29 +143,15 @@ fn long_lists_are_cut_short() {
 #[test]
 fn a_node_says_who_holds_it() {
     let rows = [
-        (
-            SERVING,
-            0,
-            "Job 1 train holds 4 CPUs and 1 GPU on worker-node-0.",
-        ),
+        (SERVING, 0, "Job 1 train holds 4 CPUs and 1 GPU on worker-node-0."),
         (SERVING, 1, "It is free."),
-        (
-            SERVING,
-            3,
-            "Node worker-node-3 takes no new work (drain, cordoned: disk).",
-        ),
+        (SERVING, 3, "Node worker-node-3 takes no new work (drain, cordoned: disk)."),
     ];
     for (event, node, want) in rows {
-        assert_eq!(
-            why(&at(event), &Key::Node(format!("worker-node-{node}"))),
-            want
-        );
+        assert_eq!(why(&at(event), &Key::Node(format!("worker-node-{node}"))), want);
     }
     let other = why(&at(SERVING), &Key::Node("control-plane".to_owned()));
-    assert_eq!(
-        other,
-        "Slurm doesn't know it; only the default scheduler uses it."
-    );
+    assert_eq!(other, "Slurm doesn't know it; only the default scheduler uses it.");
 }
 
 #[test]

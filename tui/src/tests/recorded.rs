@@ -23,11 +23,7 @@ fn recorded(name: &str) -> Recording {
 /// Goes to a time.
 fn go_to(time: &str) -> Vec<Msg> {
     let letters = time.chars().map(Msg::Type);
-    [Msg::Ask(Question::Time)]
-        .into_iter()
-        .chain(letters)
-        .chain([Msg::Accept])
-        .collect()
+    [Msg::Ask(Question::Time)].into_iter().chain(letters).chain([Msg::Accept]).collect()
 }
 
 #[test]
@@ -51,11 +47,7 @@ fn a_recording_looks_the_same_forwards_and_backwards() {
     let mut model = after(&source, &[Msg::Why]);
     let draw = |model: &_| text(&buffer(&source, model, Theme::new(true), (120, 40)));
     let mut screens = Vec::new();
-    for tab in Tab::ALL
-        .into_iter()
-        .cycle()
-        .take(source.len() as usize / STRIDE as usize)
-    {
+    for tab in Tab::ALL.into_iter().cycle().take(source.len() as usize / STRIDE as usize) {
         model.update(&source, Msg::Tab(tab));
         screens.push((tab, draw(&model)));
         model.update(&source, Msg::Step(STRIDE));

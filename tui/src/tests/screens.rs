@@ -41,10 +41,7 @@ fn jobs_stand_as_in_squeue() {
 
 #[test]
 fn ended_jobs_are_there_on_request() {
-    check(
-        "jobs_all",
-        &[Msg::Step(RUNNING as i64), Msg::Tab(Tab::Jobs), Msg::All],
-    );
+    check("jobs_all", &[Msg::Step(RUNNING as i64), Msg::Tab(Tab::Jobs), Msg::All]);
 }
 
 #[test]
@@ -59,10 +56,7 @@ fn events_tell_the_story_up_to_now() {
 
 #[test]
 fn events_can_be_those_of_one_object() {
-    check(
-        "events_focus",
-        &[Msg::End, Msg::Move(1), Msg::Focus, Msg::All],
-    );
+    check("events_focus", &[Msg::End, Msg::Move(1), Msg::Focus, Msg::All]);
 }
 
 #[test]
@@ -161,10 +155,7 @@ fn without_colour_no_cell_has_any() {
         let model = after(&source, &[WAIT, Msg::Tab(tab), Msg::Why]);
         let shown = buffer(&source, &model, Theme::new(false), LARGE);
         assert!(
-            shown
-                .content
-                .iter()
-                .all(|cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset))
+            shown.content.iter().all(|cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset))
         );
     }
 }

@@ -9,10 +9,7 @@ use super::{cluster::Cluster, text};
 use crate::run::{Options, show};
 
 fn options() -> Options {
-    Options {
-        title: "ring_waits".to_owned(),
-        colour: false,
-    }
+    Options { title: "ring_waits".to_owned(), colour: false }
 }
 
 /// Plays these keys, one picture each. Returns the last screen.
@@ -33,12 +30,7 @@ fn play(keys: &[KeyCode]) -> io::Result<Vec<String>> {
 
 #[test]
 fn keys_change_the_screen_until_q() {
-    let shown = play(&[
-        KeyCode::End,
-        KeyCode::Char('2'),
-        KeyCode::Char('a'),
-        KeyCode::Char('q'),
-    ]);
+    let shown = play(&[KeyCode::End, KeyCode::Char('2'), KeyCode::Char('a'), KeyCode::Char('q')]);
     let shown = shown.unwrap();
     assert!(shown[1].contains("Jobs 2"), "{shown:#?}");
     assert!(shown[22].contains("event 25/25"), "{shown:#?}");
@@ -46,12 +38,7 @@ fn keys_change_the_screen_until_q() {
 
 #[test]
 fn q_in_a_prompt_is_a_letter() {
-    let shown = play(&[
-        KeyCode::Char('/'),
-        KeyCode::Char('q'),
-        KeyCode::Enter,
-        KeyCode::Char('q'),
-    ]);
+    let shown = play(&[KeyCode::Char('/'), KeyCode::Char('q'), KeyCode::Enter, KeyCode::Char('q')]);
     assert!(shown.unwrap()[1].contains("filter: q"));
 }
 

@@ -16,12 +16,9 @@ fn brief(model: &Model) -> String {
     if let Some(it) = &model.explanation {
         brief.push_str(&format!(" [{}]", it.title));
     }
-    for (flag, name) in [
-        (model.all, "all"),
-        (model.detail, "why"),
-        (model.help, "help"),
-        (model.quit, "quit"),
-    ] {
+    for (flag, name) in
+        [(model.all, "all"), (model.detail, "why"), (model.help, "help"), (model.quit, "quit")]
+    {
         if flag {
             brief.push_str(&format!(" {name}"));
         }
@@ -40,11 +37,7 @@ fn brief(model: &Model) -> String {
 
 fn typed(question: Question, answer: &str, end: Msg) -> Vec<Msg> {
     let letters = answer.chars().map(Msg::Type);
-    [Msg::Ask(question)]
-        .into_iter()
-        .chain(letters)
-        .chain([end])
-        .collect()
+    [Msg::Ask(question)].into_iter().chain(letters).chain([end]).collect()
 }
 
 fn check(rows: &[(&str, Vec<Msg>, &str)]) {
@@ -129,10 +122,7 @@ fn a_selection_survives_its_absence() {
     model.update(&source, Msg::Start);
     assert_eq!(model.selected(), None);
     model.update(&source, Msg::Step(SERVING as i64));
-    assert_eq!(
-        model.explanation.map(|it| it.title),
-        Some("pod mpi/ring-2".to_owned())
-    );
+    assert_eq!(model.explanation.map(|it| it.title), Some("pod mpi/ring-2".to_owned()));
 }
 
 #[test]
@@ -140,10 +130,8 @@ fn the_chain_of_a_pod_includes_its_job_and_ends_now() {
     let source = Cluster::new();
     let model = after(&source, &[Msg::Step(ALLOCATED as i64), Msg::Move(1)]);
     let chain = model.explanation.map(|it| it.chain).unwrap_or_default();
-    let told: Vec<&str> = chain
-        .iter()
-        .map(|&i| crate::Source::records(&source)[i].text.as_str())
-        .collect();
+    let told: Vec<&str> =
+        chain.iter().map(|&i| crate::Source::records(&source)[i].text.as_str()).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
     created pod mpi/ring-0
     submitted job 2 for gang mpi/ring
@@ -155,14 +143,8 @@ fn the_chain_of_a_pod_includes_its_job_and_ends_now() {
 #[test]
 fn scrolling_ends_with_the_explanation_and_starts_over_with_another() {
     let source = Cluster::new();
-    let mut model = after(
-        &source,
-        &[Msg::Step(SERVING as i64), Msg::Why, Msg::Scroll(9999)],
-    );
-    let said = model
-        .explanation
-        .as_ref()
-        .map(|it| it.why.len() + it.facts.len() + it.chain.len());
+    let mut model = after(&source, &[Msg::Step(SERVING as i64), Msg::Why, Msg::Scroll(9999)]);
+    let said = model.explanation.as_ref().map(|it| it.why.len() + it.facts.len() + it.chain.len());
     assert_eq!(Some(usize::from(model.detail_scroll)), said);
     model.update(&source, Msg::Move(1));
     assert_eq!(model.detail_scroll, 0);

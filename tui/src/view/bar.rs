@@ -19,11 +19,7 @@ pub(super) struct Keys<'a>(pub(super) Screen<'a>);
 impl Widget for Scrub<'_> {
     fn render(self, area: Rect, buf: &mut Buffer) {
         let head = &self.0.model.playhead;
-        let playing = if head.playing {
-            "▶ play "
-        } else {
-            "‖ pause"
-        };
+        let playing = if head.playing { "▶ play " } else { "‖ pause" };
         let left = format!(" {playing} {:>5}  {} ", head.speed(), head.now);
         let right = format!(" {}  event {}/{} ", head.end, head.event, head.len);
         let [left_area, track, right_area] = Layout::horizontal([
@@ -32,11 +28,7 @@ impl Widget for Scrub<'_> {
             Constraint::Length(columns(&right)),
         ])
         .areas(area);
-        let tone = if head.playing {
-            Tone::Good
-        } else {
-            Tone::Heading
-        };
+        let tone = if head.playing { Tone::Good } else { Tone::Heading };
         Line::styled(left, self.0.theme.tone(tone)).render(left_area, buf);
         self.track(track, buf);
         Line::from(right).render(right_area, buf);
@@ -85,10 +77,7 @@ impl Keys<'_> {
         ];
         let mut spans = Vec::new();
         for (key, does) in KEYS {
-            spans.push(Span::styled(
-                format!(" {key}"),
-                self.0.theme.tone(Tone::Key),
-            ));
+            spans.push(Span::styled(format!(" {key}"), self.0.theme.tone(Tone::Key)));
             spans.push(Span::raw(format!(" {does} ")));
         }
         Line::from(spans)
@@ -101,10 +90,7 @@ impl Keys<'_> {
             (None, false) => (String::new(), Tone::Faint),
         };
         Line::from(vec![
-            Span::styled(
-                format!(" {}", prompt.question.label()),
-                self.0.theme.tone(Tone::Key),
-            ),
+            Span::styled(format!(" {}", prompt.question.label()), self.0.theme.tone(Tone::Key)),
             Span::raw(prompt.text.clone()),
             Span::styled("▏", self.0.theme.tone(Tone::Heading)),
             Span::raw(" "),

@@ -53,10 +53,7 @@ impl Detail<'_> {
     fn lines(&self, it: &Explanation, room: u16) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (i, sentence) in it.why.iter().enumerate() {
-            let style = self
-                .0
-                .theme
-                .tone(if i == 0 { Tone::Heading } else { Tone::Plain });
+            let style = self.0.theme.tone(if i == 0 { Tone::Heading } else { Tone::Plain });
             let pieces = wrap(sentence, usize::from(room)).into_iter();
             lines.extend(pieces.map(|piece| Line::styled(piece, style)));
         }
@@ -137,10 +134,7 @@ mod tests {
 
     #[test]
     fn text_breaks_between_words() {
-        assert_eq!(
-            wrap("job 7 waits for room", 12),
-            ["job 7 waits", "for room"]
-        );
+        assert_eq!(wrap("job 7 waits for room", 12), ["job 7 waits", "for room"]);
         assert_eq!(wrap("averyverylongword", 6), ["avery…"]);
         assert_eq!(wrap("", 6), [""]);
     }

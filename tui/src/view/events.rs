@@ -49,11 +49,7 @@ impl Widget for Events<'_> {
 impl Events<'_> {
     fn title(&self) -> String {
         let model = self.0.model;
-        let which = if model.all {
-            "every event"
-        } else {
-            "the story · a shows every event"
-        };
+        let which = if model.all { "every event" } else { "the story · a shows every event" };
         let mut title = format!(" Events {} · {which} ", model.rows.len());
         if let Some(focus) = &model.focus {
             title.push_str(&format!("· only {} (f: all) ", focus.title));
@@ -67,10 +63,7 @@ impl Events<'_> {
 fn record_line(record: &Record, theme: Theme, room: u16) -> Line<'static> {
     let mut line = record_head(record, theme);
     let taken: usize = line.iter().map(Span::width).sum();
-    let text = fit(
-        &plain(&record.text),
-        usize::from(room).saturating_sub(taken),
-    );
+    let text = fit(&plain(&record.text), usize::from(room).saturating_sub(taken));
     line.push(Span::styled(text, record_style(record, theme)));
     Line::from(line)
 }

@@ -13,18 +13,8 @@ use crate::{
     theme::{Tone, letter},
 };
 
-const HEADERS: [&str; 10] = [
-    "",
-    ">JOBID",
-    "PARTITION",
-    "NAME",
-    "USER",
-    "ST",
-    ">TIME",
-    ">NODES",
-    "NODELIST(REASON)",
-    "FOR",
-];
+const HEADERS: [&str; 10] =
+    ["", ">JOBID", "PARTITION", "NAME", "USER", "ST", ">TIME", ">NODES", "NODELIST(REASON)", "FOR"];
 
 /// The list.
 pub(super) struct Jobs<'a>(pub(super) Screen<'a>);
@@ -40,10 +30,7 @@ impl Widget for Jobs<'_> {
             headers: &HEADERS,
             rows: rows.iter().map(|&i| self.row(i)).collect(),
             selected: self.0.model.selected(),
-            empty: nothing(
-                self.0.model,
-                "No jobs in the queue now; a also shows ended ones.",
-            ),
+            empty: nothing(self.0.model, "No jobs in the queue now; a also shows ended ones."),
             theme: self.0.theme,
         };
         table.render(area, buf);

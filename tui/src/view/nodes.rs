@@ -72,11 +72,7 @@ impl Nodes<'_> {
             selected.map(|at| at / across),
         );
         let mut shown = Vec::new();
-        for (i, &row) in rows
-            .iter()
-            .enumerate()
-            .take(lines.end * across)
-            .skip(lines.start * across)
+        for (i, &row) in rows.iter().enumerate().take(lines.end * across).skip(lines.start * across)
         {
             let node = &self.0.model.frame.nodes[row];
             let place = i - lines.start * across;
@@ -168,10 +164,8 @@ impl Nodes<'_> {
     ) -> Line<'static> {
         let n_cells = room.saturating_sub(LABEL + AMOUNT).max(1);
         let per_cell = total.div_ceil(n_cells).max(1);
-        let mut spans = vec![Span::styled(
-            format!("{label:<LABEL$}"),
-            self.0.theme.tone(Tone::Faint),
-        )];
+        let mut spans =
+            vec![Span::styled(format!("{label:<LABEL$}"), self.0.theme.tone(Tone::Faint))];
         for first in (0..total).step_by(per_cell) {
             let held = first.min(holders.len())..(first + per_cell).min(holders.len());
             spans.push(self.cell(most(&holders[held]), off));
@@ -232,20 +226,10 @@ impl Nodes<'_> {
         let mut spans = Vec::new();
         for place in ids.into_iter().filter_map(|id| place(jobs, id)) {
             let job = &jobs[place];
-            spans.push(Span::styled(
-                letter(place).to_string(),
-                self.0.theme.job(place),
-            ));
-            spans.push(Span::raw(format!(
-                " {} {}   ",
-                job.job_id,
-                fit(&job.name, 16)
-            )));
+            spans.push(Span::styled(letter(place).to_string(), self.0.theme.job(place)));
+            spans.push(Span::raw(format!(" {} {}   ", job.job_id, fit(&job.name, 16))));
         }
-        spans.push(Span::styled(
-            "· free   x takes no new work",
-            self.0.theme.tone(Tone::Faint),
-        ));
+        spans.push(Span::styled("· free   x takes no new work", self.0.theme.tone(Tone::Faint)));
         Line::from(spans)
     }
 }
@@ -262,13 +246,7 @@ fn place(jobs: &[JobRow], id: JobId) -> Option<usize> {
 
 /// Who holds the most of these; of equals the one with the lowest number.
 fn most(holders: &[Option<JobId>]) -> Option<JobId> {
-    let count = |id: &JobId| {
-        holders
-            .iter()
-            .flatten()
-            .filter(|other| *other == id)
-            .count()
-    };
+    let count = |id: &JobId| holders.iter().flatten().filter(|other| *other == id).count();
     let mut ids: Vec<JobId> = holders.iter().flatten().copied().collect();
     ids.sort_unstable();
     ids.dedup();

@@ -16,15 +16,7 @@ use crate::{
     theme::Tone,
 };
 
-const HEADERS: [&str; 7] = [
-    "NAMESPACE",
-    "NAME",
-    "PHASE",
-    "NODE",
-    ">JOB",
-    ">AGE",
-    "REASON",
-];
+const HEADERS: [&str; 7] = ["NAMESPACE", "NAME", "PHASE", "NODE", ">JOB", ">AGE", "REASON"];
 
 /// The list.
 pub(super) struct Pods<'a>(pub(super) Screen<'a>);
@@ -69,10 +61,7 @@ impl Pods<'_> {
     }
 
     fn gang(&self, members: &[&PodRow]) -> Vec<Cell> {
-        let (plain, heading) = (
-            self.0.theme.tone(Tone::Plain),
-            self.0.theme.tone(Tone::Heading),
-        );
+        let (plain, heading) = (self.0.theme.tone(Tone::Plain), self.0.theme.tone(Tone::Heading));
         let Some(first) = members.first() else {
             return Vec::new();
         };
@@ -91,27 +80,16 @@ impl Pods<'_> {
 
     fn pod(&self, pod: &PodRow, member: bool) -> Vec<Cell> {
         let theme = self.0.theme;
-        let plain = theme.tone(if pod.phase == "Deleted" {
-            Tone::Faint
-        } else {
-            Tone::Plain
-        });
+        let plain = theme.tone(if pod.phase == "Deleted" { Tone::Faint } else { Tone::Plain });
         let phase = explain::phase(pod);
-        let name = if member {
-            format!("  {}", pod.name)
-        } else {
-            pod.name.clone()
-        };
+        let name = if member { format!("  {}", pod.name) } else { pod.name.clone() };
         let age = kubectl(self.0.model.now() - pod.created_ms);
         vec![
             Cell::new(&pod.namespace, plain),
             Cell::new(name, plain),
             Cell::new(phase, theme.tone(tone(phase))),
             Cell::new(pod.node.as_deref().unwrap_or("-"), plain),
-            Cell::new(
-                pod.job_id.map_or("-".to_owned(), |job| job.to_string()),
-                plain,
-            ),
+            Cell::new(pod.job_id.map_or("-".to_owned(), |job| job.to_string()), plain),
             Cell::new(age, plain),
             Cell::new(pod.reason.as_deref().unwrap_or_default(), plain),
         ]

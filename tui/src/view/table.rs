@@ -42,10 +42,7 @@ pub(crate) struct Cell {
 impl Cell {
     /// Text on a single line: line breaks and other control characters become blanks.
     pub(crate) fn new(text: impl AsRef<str>, style: Style) -> Self {
-        Self {
-            text: plain(text.as_ref()),
-            style,
-        }
+        Self { text: plain(text.as_ref()), style }
     }
 }
 
@@ -76,10 +73,7 @@ impl Table<'_> {
     fn header(&self, widths: &[usize]) -> Line<'static> {
         let style = self.theme.tone(Tone::Heading);
         let names = self.headers.iter().map(|header| name(header).0);
-        self.line(
-            &names.map(|name| Cell::new(name, style)).collect::<Vec<_>>(),
-            widths,
-        )
+        self.line(&names.map(|name| Cell::new(name, style)).collect::<Vec<_>>(), widths)
     }
 
     fn line(&self, cells: &[Cell], widths: &[usize]) -> Line<'static> {
@@ -101,15 +95,10 @@ impl Table<'_> {
         let widest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             let longest = cells.map(|cell| width(&cell.text)).max();
-            longest
-                .unwrap_or(0)
-                .max(width(name(self.headers[column]).0))
+            longest.unwrap_or(0).max(width(name(self.headers[column]).0))
         };
         let widths = (0..self.headers.len()).map(widest).collect();
-        squeeze(
-            widths,
-            usize::from(room).saturating_sub(self.headers.len() - 1),
-        )
+        squeeze(widths, usize::from(room).saturating_sub(self.headers.len() - 1))
     }
 }
 
@@ -137,10 +126,7 @@ fn name(header: &'static str) -> (&'static str, bool) {
 /// The rows to show so that the selected one is among them, in the middle where possible.
 pub(crate) fn window(n_rows: usize, height: u16, selected: Option<usize>) -> Range<usize> {
     let height = usize::from(height).min(n_rows);
-    let first = selected
-        .unwrap_or(0)
-        .saturating_sub(height / 2)
-        .min(n_rows - height);
+    let first = selected.unwrap_or(0).saturating_sub(height / 2).min(n_rows - height);
     first..first + height
 }
 
@@ -170,9 +156,7 @@ pub(crate) fn fit(text: &str, room: usize) -> String {
 
 /// The text on one line.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -210,10 +194,7 @@ mod tests {
         for (n_rows, height) in [(0, 5), (3, 5), (9, 4), (9, 0), (100, 7)] {
             for selected in 0..n_rows {
                 let shown = window(n_rows, height, Some(selected));
-                assert!(
-                    height == 0 || shown.contains(&selected),
-                    "{n_rows} {height} {selected}"
-                );
+                assert!(height == 0 || shown.contains(&selected), "{n_rows} {height} {selected}");
                 assert!(shown.end <= n_rows);
             }
         }

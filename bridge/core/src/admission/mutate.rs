@@ -33,10 +33,7 @@ fn patch(config: &Config, request: &Value) -> Vec<Value> {
             "op": "add", "path": "/spec/schedulerName", "value": config.scheduler_name,
         }));
     }
-    if pod["spec"]["nodeName"]
-        .as_str()
-        .is_some_and(|node| !node.is_empty())
-    {
+    if pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty()) {
         patch.push(json!({ "op": "remove", "path": "/spec/nodeName" }));
     }
     patch.extend(toleration(config, &pod["spec"]["tolerations"]));
@@ -65,11 +62,7 @@ fn base64(bytes: &[u8]) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for place in 0..4 {
             let index = (bits >> (18 - 6 * place)) & 63;
-            let letter = if place <= chunk.len() {
-                ALPHABET[index as usize]
-            } else {
-                b'='
-            };
+            let letter = if place <= chunk.len() { ALPHABET[index as usize] } else { b'=' };
             text.push(char::from(letter));
         }
     }
@@ -116,13 +109,7 @@ mod tests {
 
     #[test]
     fn base64_pads_as_the_standard_says() {
-        let rows = [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ];
+        let rows = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
         for (plain, coded) in rows {
             assert_eq!(base64(plain.as_bytes()), coded);
         }

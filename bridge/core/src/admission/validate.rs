@@ -35,10 +35,7 @@ fn on_create(pod: &Value) -> Option<String> {
         "can't create a pod with a slurm external jobid label"
     } else if node(pod).is_some() {
         "can't create a pod with a slurm external node annotation"
-    } else if pod["spec"]["resourceClaims"]
-        .as_array()
-        .is_some_and(|claims| !claims.is_empty())
-    {
+    } else if pod["spec"]["resourceClaims"].as_array().is_some_and(|claims| !claims.is_empty()) {
         "can't schedule a pod with a resourceclaim, use the annotation \
          slurmjob.slinky.slurm.net/gres to request devices instead"
     } else {
@@ -88,10 +85,7 @@ mod tests {
 
     fn judged(request: &Value) -> String {
         let response = respond(&Config::as_shipped(), request);
-        response["status"]["message"]
-            .as_str()
-            .unwrap_or("allowed")
-            .into()
+        response["status"]["message"].as_str().unwrap_or("allowed").into()
     }
 
     fn created(metadata: &Value, claims: &Value) -> String {
@@ -146,9 +140,6 @@ mod tests {
     #[test]
     fn pods_of_other_schedulers_are_none_of_our_business() {
         let object = json!({ "metadata": { "labels": { JOB_ID_LABEL: "7" } }, "spec": {} });
-        assert_eq!(
-            judged(&json!({ "operation": "CREATE", "object": object })),
-            "allowed"
-        );
+        assert_eq!(judged(&json!({ "operation": "CREATE", "object": object })), "allowed");
     }
 }

@@ -12,12 +12,7 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The webhook configurations to install.
 pub fn configurations(config: &Config) -> Vec<Value> {
     vec![
-        configuration(
-            config,
-            "MutatingWebhookConfiguration",
-            MUTATE_PATH,
-            &["CREATE"],
-        ),
+        configuration(config, "MutatingWebhookConfiguration", MUTATE_PATH, &["CREATE"]),
         configuration(
             config,
             "ValidatingWebhookConfiguration",
@@ -91,22 +86,13 @@ mod tests {
 
     fn scopes(config: &Config) -> String {
         let objects = configurations(config);
-        let webhooks = objects
-            .iter()
-            .flat_map(|object| object["webhooks"].as_array().unwrap());
+        let webhooks = objects.iter().flat_map(|object| object["webhooks"].as_array().unwrap());
         let line = |webhook: &Value| {
             let rule = &webhook["rules"][0]["operations"];
             let when = &webhook["matchConditions"][0]["expression"];
-            format!(
-                "{} {rule} {} {when}",
-                webhook["name"], webhook["namespaceSelector"]
-            )
+            format!("{} {rule} {} {when}", webhook["name"], webhook["namespaceSelector"])
         };
-        webhooks
-            .map(line)
-            .collect::<Vec<_>>()
-            .join("\n")
-            .replace('"', "")
+        webhooks.map(line).collect::<Vec<_>>().join("\n").replace('"', "")
     }
 
     #[test]
@@ -125,10 +111,7 @@ mod tests {
             match_labels: [("slurm".into(), "yes".into())].into(),
             match_expressions: Vec::new(),
         };
-        let config = Config {
-            managed_namespace_selector: Some(selector),
-            ..Config::as_shipped()
-        };
+        let config = Config { managed_namespace_selector: Some(selector), ..Config::as_shipped() };
         insta::assert_snapshot!(scopes(&config), @"
         pods.slinky.slurm.net [CREATE] {matchLabels:{slurm:yes}} null
         named.pods.slinky.slurm.net [CREATE] null object.spec.schedulerName == 'slurm-bridge-scheduler'

@@ -20,11 +20,7 @@ impl Bridge {
         for pod in pods {
             self.house(&pod);
         }
-        let jobs: Vec<_> = self
-            .jobs
-            .iter()
-            .map(|(id, job)| (id, job.clone()))
-            .collect();
+        let jobs: Vec<_> = self.jobs.iter().map(|(id, job)| (id, job.clone())).collect();
         for (id, job) in jobs {
             if !self.workloads.contains_key(&job.workload) {
                 if job.is_live() {
@@ -39,8 +35,7 @@ impl Bridge {
     /// Ends a job of ours that stands for nobody.
     pub(super) fn end_orphan(&mut self, job: drawbridge_sim::JobId, workload: Uid) {
         let why = "no workload needs it";
-        self.endings
-            .begin(&mut self.out, job, workload, Farewell::Cancel, why);
+        self.endings.begin(&mut self.out, job, workload, Farewell::Cancel, why);
     }
 
     /// Finds the pod's workload, or makes one.
@@ -67,17 +62,11 @@ impl Bridge {
     }
 
     fn house_in_gang(&mut self, pod: &PodView, group: &ObjectKey) {
-        let Some(id) = self
-            .store
-            .group(group)
-            .map(|group| group.metadata.uid.clone())
-        else {
+        let Some(id) = self.store.group(group).map(|group| group.metadata.uid.clone()) else {
             return self.move_in(parked(group), Some(group), pod.uid());
         };
-        let taking = self
-            .workloads
-            .get(&id)
-            .map_or(Taking::Yes, |gang| gang.takes(&self.jobs, pod));
+        let taking =
+            self.workloads.get(&id).map_or(Taking::Yes, |gang| gang.takes(&self.jobs, pod));
         match taking {
             Taking::Yes => self.move_in(id, Some(group), pod.uid()),
             Taking::No => self.house_alone(pod.uid()),

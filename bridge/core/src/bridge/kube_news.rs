@@ -70,10 +70,7 @@ impl Bridge {
     }
 
     pub(super) fn watched(&mut self, stream: StreamId, event: WatchEvent) {
-        let listener = self
-            .informers
-            .iter_mut()
-            .find(|(_, one)| one.listens_to(stream));
+        let listener = self.informers.iter_mut().find(|(_, one)| one.listens_to(stream));
         let Some((resource, informer)) = listener else {
             return;
         };
@@ -96,10 +93,7 @@ impl Bridge {
             Resource::Pods => {
                 let listed = uids(items);
                 let known = self.store.pods().map(|pod| pod.uid());
-                let gone: Vec<_> = known
-                    .filter(|uid| !listed.contains(*uid))
-                    .cloned()
-                    .collect();
+                let gone: Vec<_> = known.filter(|uid| !listed.contains(*uid)).cloned().collect();
                 gone.iter().for_each(|uid| self.drop_pod(uid, None));
             }
             Resource::Workers => {
@@ -111,22 +105,14 @@ impl Bridge {
             }
             Resource::Nodes => {
                 let listed = uids(items);
-                let gone = self
-                    .store
-                    .nodes()
-                    .filter(|node| !listed.contains(&node.metadata.uid));
+                let gone = self.store.nodes().filter(|node| !listed.contains(&node.metadata.uid));
                 let gone: Vec<_> = gone.map(|node| node.name()).collect();
                 self.mapping_is_stale |= !gone.is_empty();
                 gone.iter().for_each(|name| self.store.drop_node(name));
             }
             Resource::PodGroups => {
                 let listed: BTreeSet<_> = items.iter().filter_map(key).collect();
-                for group in self
-                    .store
-                    .group_keys()
-                    .iter()
-                    .filter(|key| !listed.contains(*key))
-                {
+                for group in self.store.group_keys().iter().filter(|key| !listed.contains(*key)) {
                     self.store.drop_group(group);
                 }
             }
@@ -212,17 +198,12 @@ impl Bridge {
     }
 
     fn put_node(&mut self, node: NodeView) {
-        let (name, labels, cordoned) = (
-            node.name(),
-            node.metadata.labels.clone(),
-            node.spec.unschedulable,
-        );
+        let (name, labels, cordoned) =
+            (node.name(), node.metadata.labels.clone(), node.spec.unschedulable);
         let Put::Taken(before) = self.store.put_node(node) else {
             return;
         };
-        let same_labels = before
-            .as_ref()
-            .is_some_and(|before| before.metadata.labels == labels);
+        let same_labels = before.as_ref().is_some_and(|before| before.metadata.labels == labels);
         self.mapping_is_stale |= !same_labels;
         if before.is_none_or(|before| before.spec.unschedulable != cordoned) {
             self.poller.want_nodes(self.out.now());
@@ -240,17 +221,10 @@ impl Bridge {
 }
 
 fn uids(items: &[Value]) -> BTreeSet<Uid> {
-    items
-        .iter()
-        .filter_map(|item| item["metadata"]["uid"].as_str())
-        .map(Uid::from)
-        .collect()
+    items.iter().filter_map(|item| item["metadata"]["uid"].as_str()).map(Uid::from).collect()
 }
 
 fn key(object: &Value) -> Option<ObjectKey> {
     let meta = &object["metadata"];
-    Some(ObjectKey::new(
-        meta["namespace"].as_str()?,
-        meta["name"].as_str()?,
-    ))
+    Some(ObjectKey::new(meta["namespace"].as_str()?, meta["name"].as_str()?))
 }

@@ -154,10 +154,7 @@ impl Bridge {
         if !self.endings.is_over(id) {
             return;
         }
-        let workload = self
-            .jobs
-            .get(id)
-            .and_then(|job| self.workloads.get(&job.workload));
+        let workload = self.jobs.get(id).and_then(|job| self.workloads.get(&job.workload));
         if workload.and_then(|workload| workload.job()) != Some(id) {
             self.endings.forget(&mut self.out, id);
             self.jobs.forget(id, self.out.last_call());
@@ -175,22 +172,15 @@ impl Bridge {
         };
         self.poller.nodes_answered(now);
         let names = |nodes: &[NodeInfo]| -> Vec<_> {
-            nodes
-                .iter()
-                .map(|node| (node.name.clone(), node.comment.clone()))
-                .collect()
+            nodes.iter().map(|node| (node.name.clone(), node.comment.clone())).collect()
         };
         let known: Vec<_> = self.slurm_nodes.values().cloned().collect();
-        let nodes = nodes
-            .into_iter()
-            .map(|node| (node.name.clone(), node))
-            .collect();
+        let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
         self.slurm_nodes = nodes;
         let found: Vec<_> = self.slurm_nodes.values().cloned().collect();
         self.mapping_is_stale |= names(&known) != names(&found);
         if known != found {
-            self.touched_nodes
-                .extend(self.store.nodes().map(|node| node.name()));
+            self.touched_nodes.extend(self.store.nodes().map(|node| node.name()));
         }
         if self.synced {
             self.remap();
@@ -200,10 +190,7 @@ impl Bridge {
 
     fn sync_nodes(&mut self) {
         for info in self.slurm_nodes.values() {
-            if let Some(node) = self
-                .mapping
-                .kube(&info.name)
-                .and_then(|name| self.store.node(name))
+            if let Some(node) = self.mapping.kube(&info.name).and_then(|name| self.store.node(name))
             {
                 self.keeper.sync(&mut self.out, &self.mapping, node, info);
             }

@@ -68,11 +68,7 @@ fn total(pod: &PodView, resource: &str, from: From) -> Result<Quantity, Refusal>
         if is_sidecar(init) {
             sidecars = sidecars + needs;
         }
-        peak = peak.max(if is_sidecar(init) {
-            sidecars
-        } else {
-            sidecars + needs
-        });
+        peak = peak.max(if is_sidecar(init) { sidecars } else { sidecars + needs });
     }
     let mut sum = sidecars;
     for container in &pod.spec.containers {
@@ -80,11 +76,7 @@ fn total(pod: &PodView, resource: &str, from: From) -> Result<Quantity, Refusal>
     }
     let containers = sum.max(peak);
     let whole_pod = of(&pod.spec.resources, "the whole pod", resource, from)?;
-    let base = if whole_pod.is_zero() {
-        containers
-    } else {
-        whole_pod
-    };
+    let base = if whole_pod.is_zero() { containers } else { whole_pod };
     Ok(base + amount(&pod.spec.overhead, "overhead", resource)?.unwrap_or_default())
 }
 
@@ -98,11 +90,7 @@ fn of(resources: &Resources, place: &str, name: &str, from: From) -> Result<Quan
         From::Limits => (&resources.limits, &resources.requests),
     };
     let found = amount(first, place, name)?;
-    let found = if found.is_some() {
-        found
-    } else {
-        amount(second, place, name)?
-    };
+    let found = if found.is_some() { found } else { amount(second, place, name)? };
     Ok(found.unwrap_or_default())
 }
 
@@ -132,11 +120,7 @@ mod tests {
     fn asked(spec: &Value) -> String {
         let pod = json!({ "metadata": { "name": "p", "uid": "u" }, "spec": spec });
         match ask(&serde_json::from_value(pod).unwrap()) {
-            Ok(Ask {
-                cpus,
-                memory_mib,
-                gpus,
-            }) => {
+            Ok(Ask { cpus, memory_mib, gpus }) => {
                 let memory = memory_mib.map_or("-".into(), |mib| mib.to_string());
                 format!("{cpus} {memory} {gpus}")
             }
@@ -151,10 +135,8 @@ mod tests {
     #[test]
     fn amounts_are_added_up_and_rounded_up() {
         let half = container(&json!({ "cpu": "500m", "memory": "1500Ki" }), &json!({}));
-        let limit = container(
-            &json!({}),
-            &json!({ "cpu": 2, "memory": "1Gi", "nvidia.com/gpu": "1" }),
-        );
+        let limit =
+            container(&json!({}), &json!({ "cpu": 2, "memory": "1Gi", "nvidia.com/gpu": "1" }));
         let init = container(&json!({ "cpu": "6" }), &json!({}));
         let mut sidecar = container(&json!({ "cpu": "1" }), &json!({}));
         sidecar["restartPolicy"] = json!("Always");

@@ -16,9 +16,7 @@ impl Workload {
         pods.sort_by_cached_key(|pod| rank(pod));
         for pod in pods {
             if context.desks.must_read(pod.uid()) {
-                context
-                    .desks
-                    .send(context.out, context.author, pod, Errand::Read);
+                context.desks.send(context.out, context.author, pod, Errand::Read);
             } else if context.desks.is_free(pod.uid())
                 && let Some(errand) = self.errand(context, pod, explanation.as_ref())
             {
@@ -58,11 +56,7 @@ impl Workload {
             Stage::Binding { job, seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
                 let (slurm, node) = (seat.slurm.clone(), seat.node.clone());
-                Some(Errand::Bind {
-                    job: *job,
-                    slurm,
-                    node,
-                })
+                Some(Errand::Bind { job: *job, slurm, node })
             }
             Stage::Evicting { job, why } if oversee::is_doomed(pod, *job) && !pod.is_leaving() => {
                 Some(remove(context, pod, *job, why))
@@ -122,9 +116,7 @@ impl Workload {
 /// First say why, then make it leave.
 fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
     if explain::is_disrupted(pod) {
-        Errand::Remove {
-            grace: grace(context, pod, job),
-        }
+        Errand::Remove { grace: grace(context, pod, job) }
     } else {
         Errand::Disrupt(why.into())
     }

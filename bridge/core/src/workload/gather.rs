@@ -35,10 +35,7 @@ enum Drafted {
 
 impl Workload {
     pub(super) fn gather(&mut self, context: &mut Context<'_>) -> Option<Stage> {
-        if let Some(found) = self
-            .adopt(context)
-            .or_else(|| self.bound_without_job(context))
-        {
+        if let Some(found) = self.adopt(context).or_else(|| self.bound_without_job(context)) {
             return Some(found);
         }
         if !self.views(context).any(PodView::wants_a_place) {
@@ -52,10 +49,9 @@ impl Workload {
                 if !context.gate.enter(&self.id) {
                     return None;
                 }
-                context.out.slurm(
-                    Purpose::Submit(self.id.clone()),
-                    SlurmRequest::Submit(job.clone()),
-                );
+                context
+                    .out
+                    .slurm(Purpose::Submit(self.id.clone()), SlurmRequest::Submit(job.clone()));
                 Some(Stage::Submitting { mark, job })
             }
         }
@@ -92,11 +88,7 @@ impl Workload {
     fn refuse(&mut self, now: Time, refusal: &Refusal) -> Stage {
         self.failures += 1;
         let until = now + Backoff::REFUSAL.after(self.failures);
-        Stage::Refused {
-            until,
-            words: refusal.to_string(),
-            job: None,
-        }
+        Stage::Refused { until, words: refusal.to_string(), job: None }
     }
 
     /// Takes up the job that Slurm has for us, whoever submitted it. Of several the one with bound
@@ -114,8 +106,7 @@ impl Workload {
     fn best_job(&self, context: &Context<'_>) -> Option<JobId> {
         let live = context.jobs.live_of(&self.id);
         let free = live.filter(|(id, _)| !context.endings.contains(*id));
-        free.min_by_key(|(id, job)| self.preference(context, *id, job))
-            .map(|(id, _)| id)
+        free.min_by_key(|(id, job)| self.preference(context, *id, job)).map(|(id, _)| id)
     }
 
     fn preference(&self, context: &Context<'_>, id: JobId, job: &OurJob) -> impl Ord + use<> {
@@ -145,11 +136,8 @@ impl Workload {
         let label = job.to_string();
         let strange =
             |pod: &PodView| !mark.pods.contains(&pod.key()) && pod.job_label() != Some(&label);
-        let strangers: Vec<_> = self
-            .views(context)
-            .filter(|pod| strange(pod))
-            .map(|pod| pod.uid().clone())
-            .collect();
+        let strangers: Vec<_> =
+            self.views(context).filter(|pod| strange(pod)).map(|pod| pod.uid().clone()).collect();
         for uid in strangers {
             self.members.remove(&uid);
             self.strangers.insert(uid);
@@ -160,10 +148,7 @@ impl Workload {
     fn bound_without_job(&mut self, context: &mut Context<'_>) -> Option<Stage> {
         let bound = |pod: &&PodView| pod.is_bound() && !pod.is_terminal();
         let pod = self.views(context).find(bound)?;
-        let label = pod
-            .job_label()
-            .and_then(|label| label.parse().ok())
-            .map(JobId);
+        let label = pod.job_label().and_then(|label| label.parse().ok()).map(JobId);
         let known = label.and_then(|job| context.job(job));
         if known.is_some_and(|known| known.workload != self.id) || label.is_none() {
             let why = explain::bound_without_job(pod);
@@ -181,33 +166,23 @@ impl Workload {
     /// The pods that could start, in rank order; none while some are missing.
     fn ready<'a>(&mut self, context: &mut Context<'a>) -> Vec<&'a PodView> {
         let store = context.store;
-        let views = self
-            .members
-            .iter()
-            .filter_map(|uid| store.pod(uid).map(AsRef::as_ref));
-        let mut pods: Vec<&PodView> = views
-            .filter(|pod| pod.wants_a_place() && !pod.is_gated())
-            .collect();
+        let views = self.members.iter().filter_map(|uid| store.pod(uid).map(AsRef::as_ref));
+        let mut pods: Vec<&PodView> =
+            views.filter(|pod| pod.wants_a_place() && !pod.is_gated()).collect();
         pods.sort_by_cached_key(|pod| rank(pod));
         let Some(group) = &self.group else {
             return pods;
         };
         if !self.is_quiet(context.now()) {
             let quiet_at = self.joined_at + QUIET;
-            context
-                .out
-                .wake_at(quiet_at, Alarm::Workload(self.id.clone()));
+            context.out.wake_at(quiet_at, Alarm::Workload(self.id.clone()));
             return Vec::new();
         }
         let Some(group) = store.group(group) else {
             return Vec::new();
         };
         self.minimum = group.spec.min_member.max(1) as usize;
-        if pods.len() < self.minimum {
-            Vec::new()
-        } else {
-            pods
-        }
+        if pods.len() < self.minimum { Vec::new() } else { pods }
     }
 
     fn draft(&mut self, context: &mut Context<'_>) -> Drafted {
@@ -224,10 +199,7 @@ impl Workload {
                 return Drafted::NotYet;
             }
         };
-        let group = self
-            .group
-            .as_ref()
-            .and_then(|group| context.store.group(group));
+        let group = self.group.as_ref().and_then(|group| context.store.group(group));
         let mut layers: Vec<&BTreeMap<String, String>> =
             owners.iter().map(|owner| &owner.annotations).collect();
         layers.extend(group.map(|group| &group.metadata.annotations));
@@ -239,13 +211,7 @@ impl Workload {
         let is_gang = self.group.is_some();
         self.write(
             context,
-            Draft {
-                workload: &self.id,
-                name: &name,
-                pods: &pods,
-                layers: &layers,
-                is_gang,
-            },
+            Draft { workload: &self.id, name: &name, pods: &pods, layers: &layers, is_gang },
         )
     }
 

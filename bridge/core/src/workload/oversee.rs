@@ -56,19 +56,14 @@ impl Workload {
         self.end_surplus(context, job);
         let crowd = self.crowd(context);
         if crowd == Crowd::default() {
-            let why = if self.was_bound {
-                "its pods are over"
-            } else {
-                "its pods were deleted"
-            };
+            let why = if self.was_bound { "its pods are over" } else { "its pods were deleted" };
             return Some(self.end(context, job, why));
         }
         let Some(trouble) = self.trouble(context, job, crowd) else {
             self.suspicion = None;
             return self.shrunk(context, job, crowd);
         };
-        self.is_confirmed(context, job)
-            .then(|| self.react(context, job, &trouble, crowd))
+        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
     }
 
     fn crowd(&self, context: &Context<'_>) -> Crowd {
@@ -128,15 +123,10 @@ impl Workload {
             Trouble::Requeued => explain::requeued(job),
             Trouble::Elsewhere => explain::elsewhere(job),
         };
-        let meant = matches!(
-            trouble,
-            Trouble::Ended(ObservedState::Cancelled | ObservedState::Deadline)
-        );
+        let meant =
+            matches!(trouble, Trouble::Ended(ObservedState::Cancelled | ObservedState::Deadline));
         if crowd.bound > 0 || meant {
-            return Stage::Evicting {
-                job: Some(job),
-                why,
-            };
+            return Stage::Evicting { job: Some(job), why };
         }
         context.jobs.forget(job, context.out.last_call());
         self.back_off(context, Some(why))
@@ -147,8 +137,7 @@ impl Workload {
         if !self.was_bound {
             let mark = context.job(job)?.mark.as_ref()?;
             let wants = |key: &ObjectKey| {
-                self.views(context)
-                    .any(|pod| pod.key() == *key && pod.wants_a_place())
+                self.views(context).any(|pod| pod.key() == *key && pod.wants_a_place())
             };
             let complete = mark.pods.iter().all(wants);
             return (!complete).then(|| self.end(context, job, "a pod of the gang is gone"));
@@ -157,10 +146,7 @@ impl Workload {
         let too_few = crowd.bound + crowd.waiting < self.minimum;
         (binding && too_few).then(|| {
             let why = "too few pods of the gang are left".into();
-            Stage::Evicting {
-                job: Some(job),
-                why,
-            }
+            Stage::Evicting { job: Some(job), why }
         })
     }
 
@@ -172,10 +158,7 @@ impl Workload {
         if self.was_bound && waiting.next().is_none() {
             return Some(Stage::Running { job });
         }
-        let all = self
-            .views(context)
-            .filter(|pod| pod.wants_a_place())
-            .all(marked);
+        let all = self.views(context).filter(|pod| pod.wants_a_place()).all(marked);
         all.then_some(Stage::Waiting { job })
     }
 
@@ -214,15 +197,8 @@ impl Workload {
             let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
             seat.is_some() && pod.node_annotation() == seat && context.desks.is_free(pod.uid())
         };
-        let all = self
-            .views(context)
-            .filter(|pod| pod.wants_a_place())
-            .all(ready);
-        all.then(|| Stage::Binding {
-            job,
-            seats: seats.clone(),
-            since: context.now(),
-        })
+        let all = self.views(context).filter(|pod| pod.wants_a_place()).all(ready);
+        all.then(|| Stage::Binding { job, seats: seats.clone(), since: context.now() })
     }
 
     /// All bound?
@@ -241,16 +217,11 @@ impl Workload {
         }
         let deadline = since + BINDING_BOUND;
         if crowd.bound == 0 || context.now() < deadline {
-            context
-                .out
-                .wake_at(deadline, Alarm::Workload(self.id.clone()));
+            context.out.wake_at(deadline, Alarm::Workload(self.id.clone()));
             return None;
         }
         let why = "the gang could not be bound whole".into();
-        Some(Stage::Evicting {
-            job: Some(job),
-            why,
-        })
+        Some(Stage::Evicting { job: Some(job), why })
     }
 
     /// A seat for every pod of the job, or why there is none. Nothing while the job isn't known.
@@ -260,11 +231,7 @@ impl Workload {
         if seen.allocation.is_empty() {
             return None;
         }
-        let distribution = if mark.cyclic {
-            Distribution::Cyclic
-        } else {
-            Distribution::Block
-        };
+        let distribution = if mark.cyclic { Distribution::Cyclic } else { Distribution::Block };
         let Some(places) = ranks::seats(mark.pods.len(), &seen.allocation, mark.cpus, distribution)
         else {
             return Some(Err(explain::too_small(job)));
@@ -279,10 +246,7 @@ impl Workload {
             let Some(node) = context.mapping.kube(slurm) else {
                 return Some(Err(explain::unmapped(job, slurm)));
             };
-            let seat = Seat {
-                slurm: slurm.clone(),
-                node: node.clone(),
-            };
+            let seat = Seat { slurm: slurm.clone(), node: node.clone() };
             seats.insert(pod.uid().clone(), seat);
         }
         Some(Ok(seats))
@@ -313,10 +277,7 @@ impl Workload {
             };
             context.end_job(job, &self.id, farewell, why);
         }
-        Stage::Ending {
-            job,
-            since: context.now(),
-        }
+        Stage::Ending { job, since: context.now() }
     }
 
     /// Is the job over, and has everybody been let go?
@@ -339,11 +300,7 @@ impl Workload {
         self.failed = false;
         let again = self.failures > 0 && self.views(context).any(PodView::wants_a_place);
         let setback = self.setback.clone();
-        Some(if again {
-            self.back_off(context, setback)
-        } else {
-            Stage::Gathering
-        })
+        Some(if again { self.back_off(context, setback) } else { Stage::Gathering })
     }
 }
 

@@ -27,11 +27,7 @@ pub(crate) struct Transit {
 
 impl Transit {
     pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            parcels: BTreeMap::new(),
-            sent: 0,
-            random: seed | 1,
-        }
+        Self { parcels: BTreeMap::new(), sent: 0, random: seed | 1 }
     }
 
     pub(crate) fn send(&mut self, now: Time, life: u32, parcel: Parcel) {
@@ -46,8 +42,7 @@ impl Transit {
         };
         let delay = Span::ms(self.random / 16 % most);
         self.sent += 1;
-        self.parcels
-            .insert((now + delay, self.sent), (life, parcel));
+        self.parcels.insert((now + delay, self.sent), (life, parcel));
     }
 
     pub(crate) fn next(&self) -> Option<Time> {
@@ -76,19 +71,11 @@ fn play(seed: u64, fates: &[(usize, Fate)]) -> Town {
     town.pod("q", 4, &json!({}));
     settle(&mut town, 30);
     town.delete("q");
-    if town
-        .kube
-        .pod("q")
-        .is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-    {
+    if town.kube.pod("q").is_some_and(|pod| pod["spec"]["nodeName"].is_string()) {
         town.phase("q", "Failed");
     }
     for pod in PODS {
-        if town
-            .kube
-            .pod(pod)
-            .is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-        {
+        if town.kube.pod(pod).is_some_and(|pod| pod["spec"]["nodeName"].is_string()) {
             town.phase(pod, "Succeeded");
         }
     }
@@ -128,9 +115,7 @@ fn judge(town: &Town) -> Result<(), String> {
             return Err(format!("pod {name} did not run, or is held"));
         }
     }
-    let once = completed
-        .iter()
-        .filter(|(workload, _)| !workload.contains("uid-q"));
+    let once = completed.iter().filter(|(workload, _)| !workload.contains("uid-q"));
     for (workload, n) in once {
         if *n != 1 {
             return Err(format!("{n} jobs of workload {workload} completed"));

@@ -43,19 +43,11 @@ fn a_crash_or_a_lost_reply_at_any_request_leaves_one_job_and_one_binding() {
         "all jobs",
     ];
     for at in requests {
-        for fate in [
-            Fate::CrashBefore,
-            Fate::CrashAfter,
-            Fate::LoseRequest,
-            Fate::LoseReply,
-        ] {
+        for fate in [Fate::CrashBefore, Fate::CrashAfter, Fate::LoseRequest, Fate::LoseReply] {
             let mut town = play(at, fate);
             let dialogue = town.dialogue();
-            let ended = town
-                .slurm
-                .jobs
-                .values()
-                .filter(|job| job.state == ObservedState::Completed);
+            let ended =
+                town.slurm.jobs.values().filter(|job| job.state == ObservedState::Completed);
             assert_eq!(ended.count(), 1, "{at}\n{dialogue}");
             assert_eq!(town.slurm.jobs.len(), 1, "one job only: {at}\n{dialogue}");
             let pod = town.kube.pod("p").unwrap();

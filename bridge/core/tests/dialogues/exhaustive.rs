@@ -11,11 +11,7 @@ const PODS: [&str; 4] = ["w-0", "w-1", "w-2", "p"];
 fn run_to_the_end(town: &mut Town) {
     settle(town);
     for pod in PODS {
-        if town
-            .kube
-            .pod(pod)
-            .is_some_and(|pod| pod["spec"]["nodeName"].is_string())
-        {
+        if town.kube.pod(pod).is_some_and(|pod| pod["spec"]["nodeName"].is_string()) {
             town.phase(pod, "Succeeded");
         }
     }
@@ -40,11 +36,7 @@ fn delete_everything(town: &mut Town) {
 fn lose_everything(town: &mut Town) {
     settle(town);
     town.slurm("every job runs into its limit", |slurm| {
-        for job in slurm
-            .jobs
-            .values_mut()
-            .filter(|job| job.state == ObservedState::Running)
-        {
+        for job in slurm.jobs.values_mut().filter(|job| job.state == ObservedState::Running) {
             job.state = ObservedState::Timeout;
         }
     });
@@ -118,27 +110,19 @@ fn check(holds: bool, what: &str) -> Result<(), String> {
 fn everything_ends_well_whatever_request_meets_its_fate() {
     every_fate(run_to_the_end, |town| {
         check(town.slurm.jobs.len() == 2, "one job for each workload")?;
-        let completed = states(town)
-            .iter()
-            .all(|state| **state == ObservedState::Completed);
+        let completed = states(town).iter().all(|state| **state == ObservedState::Completed);
         check(completed, "both jobs are accounted as completed")?;
         PODS.iter().try_for_each(|name| {
             let pod = town.kube.pod(name).ok_or("the pod is there")?;
             check(pod["status"]["phase"] == "Succeeded", "the pod ran")?;
-            check(
-                pod["metadata"]["finalizers"] == json!([]),
-                "the pod is let go",
-            )?;
+            check(pod["metadata"]["finalizers"] == json!([]), "the pod is let go")?;
             check(
                 pod["spec"]["nodeName"]
                     == pod["metadata"]["annotations"]["slinky.slurm.net/slurm-node"],
                 "where it was placed",
             )?;
             let rank_0 = matches!(*name, "w-0" | "p");
-            check(
-                pod["spec"]["nodeName"] == if rank_0 { "n1" } else { "n2" },
-                "in rank order",
-            )
+            check(pod["spec"]["nodeName"] == if rank_0 { "n1" } else { "n2" }, "in rank order")
         })
     });
 }
@@ -146,10 +130,7 @@ fn everything_ends_well_whatever_request_meets_its_fate() {
 #[test]
 fn everything_deleted_is_gone_whatever_request_meets_its_fate() {
     every_fate(delete_everything, |town| {
-        check(
-            PODS.iter().all(|pod| town.kube.pod(pod).is_none()),
-            "no pod is left",
-        )?;
+        check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
         let live = |state: &&&ObservedState| {
             matches!(state, ObservedState::Pending | ObservedState::Running)
         };
@@ -161,16 +142,8 @@ fn everything_deleted_is_gone_whatever_request_meets_its_fate() {
 #[test]
 fn pods_whose_job_ended_are_gone_whatever_request_meets_its_fate() {
     every_fate(lose_everything, |town| {
-        check(
-            PODS.iter().all(|pod| town.kube.pod(pod).is_none()),
-            "no pod is left",
-        )?;
-        let ended = states(town)
-            .iter()
-            .all(|state| **state == ObservedState::Timeout);
-        check(
-            ended && town.slurm.jobs.len() == 2,
-            "no job but those that ran into their limit",
-        )
+        check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
+        let ended = states(town).iter().all(|state| **state == ObservedState::Timeout);
+        check(ended && town.slurm.jobs.len() == 2, "no job but those that ran into their limit")
     });
 }

@@ -147,8 +147,5 @@ fn groups_of_the_same_name_in_two_namespaces_stay_apart() {
     town.pass(3);
     let dialogue = town.dialogue();
     assert!(dialogue.contains("submit g: 4 x 2 CPUs"), "{dialogue}");
-    assert!(
-        dialogue.contains("waiting for PodGroup b/g, which doesn't exist"),
-        "{dialogue}"
-    );
+    assert!(dialogue.contains("waiting for PodGroup b/g, which doesn't exist"), "{dialogue}");
 }

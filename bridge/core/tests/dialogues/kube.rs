@@ -21,10 +21,7 @@ impl Kube {
     }
 
     pub(crate) fn watch(&mut self, stream: StreamId, request: &KubeRequest) {
-        let from = request
-            .query
-            .iter()
-            .find(|(key, _)| key == "resourceVersion");
+        let from = request.query.iter().find(|(key, _)| key == "resourceVersion");
         let from: u64 = from.and_then(|(_, from)| from.parse().ok()).unwrap_or(0);
         let selector = selector(request);
         for (version, path, event) in &self.history {
@@ -67,13 +64,8 @@ impl Kube {
     fn collect(&mut self, path: &str) {
         let object = &self.objects[path];
         let leaving = !object["metadata"]["deletionTimestamp"].is_null();
-        let held = object["metadata"]["finalizers"]
-            .as_array()
-            .is_some_and(|all| !all.is_empty());
-        let over = matches!(
-            object["status"]["phase"].as_str(),
-            Some("Succeeded" | "Failed")
-        );
+        let held = object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
+        let over = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
         let at_kubelet = object["spec"]["nodeName"].is_string() && !over;
         if leaving && !held && !at_kubelet {
             self.version += 1;
@@ -92,8 +84,7 @@ impl Kube {
     }
 
     fn announce(&mut self, path: &str, object: &Arc<Value>, event: fn(Arc<Value>) -> WatchEvent) {
-        self.history
-            .push((self.version, path.into(), event(Arc::clone(object))));
+        self.history.push((self.version, path.into(), event(Arc::clone(object))));
         for (stream, selector) in &self.watches {
             if matches(selector, path, object) {
                 self.pending.push((*stream, event(Arc::clone(object))));
@@ -128,17 +119,12 @@ impl Kube {
         if let Some(object) = self.objects.get(&request.path) {
             return reply(200, object.clone());
         }
-        let known = ["/pods", "/nodes", "/podgroups"]
-            .iter()
-            .any(|end| request.path.ends_with(end));
+        let known = ["/pods", "/nodes", "/podgroups"].iter().any(|end| request.path.ends_with(end));
         if !known {
             return reply(404, json!({}));
         }
         let selector = selector(request);
-        let items = self
-            .objects
-            .iter()
-            .filter(|(path, object)| matches(&selector, path, object));
+        let items = self.objects.iter().filter(|(path, object)| matches(&selector, path, object));
         let items: Vec<_> = items.map(|(_, object)| object.clone()).collect();
         let metadata = json!({ "resourceVersion": self.version.to_string() });
         reply(200, json!({ "metadata": metadata, "items": items }))
@@ -184,9 +170,8 @@ fn merge(object: &mut Value, patch: &Value) {
             }
             Value::Array(new) if key == "conditions" => {
                 let old = object[key].as_array().cloned().unwrap_or_default();
-                let kept = old
-                    .into_iter()
-                    .filter(|one| new.iter().all(|n| n["type"] != one["type"]));
+                let kept =
+                    old.into_iter().filter(|one| new.iter().all(|n| n["type"] != one["type"]));
                 object[key] = kept.chain(new.iter().cloned()).collect();
             }
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -209,17 +194,12 @@ fn object_of(event: &WatchEvent) -> &Value {
 fn selector(request: &KubeRequest) -> String {
     let kind = request.path.rsplit('/').next().unwrap();
     let workers = request.query.iter().any(|(key, _)| key == "labelSelector");
-    if workers {
-        "workers".into()
-    } else {
-        kind.into()
-    }
+    if workers { "workers".into() } else { kind.into() }
 }
 
 fn matches(selector: &str, path: &str, object: &Value) -> bool {
-    let worker = object["metadata"]["labels"]
-        .get("nodeset.slinky.slurm.net/pod-hostname")
-        .is_some();
+    let worker =
+        object["metadata"]["labels"].get("nodeset.slinky.slurm.net/pod-hostname").is_some();
     match selector {
         "workers" => path.contains("/pods/") && worker,
         "pods" => path.contains("/pods/") && !worker,
@@ -232,8 +212,5 @@ pub(crate) fn pod_path(name: &str) -> String {
 }
 
 pub(crate) fn reply(status: u16, body: Value) -> KubeReply {
-    KubeReply {
-        status,
-        body: Arc::new(body),
-    }
+    KubeReply { status, body: Arc::new(body) }
 }

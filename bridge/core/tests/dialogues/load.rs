@@ -11,20 +11,11 @@ fn a_thousand_waiting_pods_cost_a_bounded_number_of_calls() {
         town.pod(&format!("p{n}"), 1, &json!({}));
     }
     town.pass(120);
-    let names = [
-        "slurm.submit",
-        "slurm.jobStates",
-        "slurm.job",
-        "slurm.jobs",
-        "slurm.nodes",
-    ];
+    let names = ["slurm.submit", "slurm.jobStates", "slurm.job", "slurm.jobs", "slurm.nodes"];
     let before = names.map(|name| town.metric(name));
     town.pass(60);
-    let calls: Vec<_> = names
-        .iter()
-        .zip(before)
-        .map(|(name, before)| town.metric(name) - before)
-        .collect();
+    let calls: Vec<_> =
+        names.iter().zip(before).map(|(name, before)| town.metric(name) - before).collect();
     // A poll a second, ten reasons with each, nodes every ten seconds, and nothing for each pod.
     assert_eq!(calls, [0, 60, 600, 0, 6]);
 }
@@ -36,10 +27,7 @@ fn pods_of_one_job_cost_one_look_at_their_owner() {
         "name": "sweep", "namespace": "a",
         "annotations": { "slurmjob.slinky.slurm.net/partition": "main" },
     });
-    town.kube.create(
-        "/apis/batch/v1/namespaces/a/jobs/sweep",
-        json!({ "metadata": metadata }),
-    );
+    town.kube.create("/apis/batch/v1/namespaces/a/jobs/sweep", json!({ "metadata": metadata }));
     let mut town = town.start();
     let before = town.metric("kube.requests");
     for n in 0..100 {
@@ -50,16 +38,10 @@ fn pods_of_one_job_cost_one_look_at_their_owner() {
         let name = format!("p{n}");
         let metadata = json!({ "name": name, "namespace": "a", "ownerReferences": [owner] });
         let spec = json!({ "containers": [{ "name": "c" }] });
-        town.kube.create(
-            &crate::kube::pod_path(&name),
-            json!({ "metadata": metadata, "spec": spec }),
-        );
+        town.kube
+            .create(&crate::kube::pod_path(&name), json!({ "metadata": metadata, "spec": spec }));
     }
     town.pass(0);
     assert_eq!(town.metric("slurm.submit"), 100);
-    assert_eq!(
-        town.metric("kube.requests") - before,
-        1 + 100,
-        "the owner, then a label for each"
-    );
+    assert_eq!(town.metric("kube.requests") - before, 1 + 100, "the owner, then a label for each");
 }

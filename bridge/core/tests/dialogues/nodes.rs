@@ -66,10 +66,7 @@ fn a_pod_stays_off_nodes_that_it_may_not_use() {
     let mut town = Town::new();
     town.slurm.add_node("n3");
     town.slurm.add_node("n4");
-    town.add_node(
-        "k3",
-        &json!({ "slinky.slurm.net/slurm-nodename": "n3", "disk": "ssd" }),
-    );
+    town.add_node("k3", &json!({ "slinky.slurm.net/slurm-nodename": "n3", "disk": "ssd" }));
     let mut town = town.start();
     town.cordon("n2", true);
     town.kube.create(

@@ -21,10 +21,7 @@ fn pod_of_replica_set(town: &mut Town, annotations: &Value) {
         "ownerReferences": owner("ReplicaSet", "web-rs"),
     });
     let spec = json!({ "containers": [{ "name": "c" }] });
-    town.kube.create(
-        &pod_path("web-1"),
-        json!({ "metadata": metadata, "spec": spec }),
-    );
+    town.kube.create(&pod_path("web-1"), json!({ "metadata": metadata, "spec": spec }));
     town.pass(1);
 }
 
@@ -34,16 +31,10 @@ fn deployment(readable: bool) -> Town {
     let rs = json!({
         "name": "web-rs", "namespace": "a", "ownerReferences": owner("Deployment", "web"),
     });
-    town.kube.create(
-        "/apis/apps/v1/namespaces/a/replicasets/web-rs",
-        json!({ "metadata": rs }),
-    );
+    town.kube.create("/apis/apps/v1/namespaces/a/replicasets/web-rs", json!({ "metadata": rs }));
     if readable {
         let web = json!({ "name": "web", "namespace": "a", "annotations": partition("web") });
-        town.kube.create(
-            "/apis/apps/v1/namespaces/a/deployments/web",
-            json!({ "metadata": web }),
-        );
+        town.kube.create("/apis/apps/v1/namespaces/a/deployments/web", json!({ "metadata": web }));
     }
     town.start()
 }
@@ -58,10 +49,7 @@ fn the_topmost_owners_annotations_count() {
 #[test]
 fn the_pods_own_annotations_win() {
     let mut town = deployment(true);
-    pod_of_replica_set(
-        &mut town,
-        &json!({ "slurmjob.slinky.slurm.net/partition": "mine" }),
-    );
+    pod_of_replica_set(&mut town, &json!({ "slurmjob.slinky.slurm.net/partition": "mine" }));
     assert_eq!(submitted_partition(&town).as_deref(), Some("mine"));
 }
 

@@ -171,11 +171,7 @@ fn what_slurm_refuses_is_said_in_its_words_and_not_tried_in_a_storm() {
     00:15:00.000     > submit k8s-pod-p: 1 x 400 CPUs, PerNode(1024), not on []
     00:31:00.000     > submit k8s-pod-p: 1 x 400 CPUs, PerNode(1024), not on []
     ");
-    assert_eq!(
-        town.metric("slurm.submit"),
-        6,
-        "after 1, 2, 4, 8, 16 and then every 30 min"
-    );
+    assert_eq!(town.metric("slurm.submit"), 6, "after 1, 2, 4, 8, 16 and then every 30 min");
 }
 
 #[test]

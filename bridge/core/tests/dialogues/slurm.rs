@@ -19,12 +19,7 @@ pub(crate) struct Slurm {
 
 impl Default for Slurm {
     fn default() -> Self {
-        Self {
-            jobs: BTreeMap::new(),
-            nodes: BTreeMap::new(),
-            next: 7,
-            refuse: None,
-        }
+        Self { jobs: BTreeMap::new(), nodes: BTreeMap::new(), next: 7, refuse: None }
     }
 }
 
@@ -64,13 +59,8 @@ impl Slurm {
 
     /// Starts whatever waits: one task on n1, the others on n2.
     pub(crate) fn start_all(&mut self) {
-        let waiting = self
-            .jobs
-            .values()
-            .filter(|job| job.state == ObservedState::Pending);
-        let waiting: Vec<_> = waiting
-            .map(|job| (job.id.0, job.admin_comment.clone()))
-            .collect();
+        let waiting = self.jobs.values().filter(|job| job.state == ObservedState::Pending);
+        let waiting: Vec<_> = waiting.map(|job| (job.id.0, job.admin_comment.clone())).collect();
         for (id, comment) in waiting {
             let mark: serde_json::Value = serde_json::from_str(&comment).unwrap();
             let tasks = u32::try_from(mark["pods"].as_array().unwrap().len()).unwrap();
@@ -88,10 +78,7 @@ impl Slurm {
         job.reason = None;
         let nodes = nodes.iter();
         job.allocation = nodes
-            .map(|(node, cpus)| NodeAllocation {
-                node: (*node).into(),
-                cpus: *cpus,
-            })
+            .map(|(node, cpus)| NodeAllocation { node: (*node).into(), cpus: *cpus })
             .collect();
     }
 
@@ -99,14 +86,9 @@ impl Slurm {
         Ok(match request {
             SlurmRequest::Submit(job) => {
                 if let Some((number, text)) = self.refuse {
-                    return Err(SlurmFault::Refused {
-                        number,
-                        text: text.into(),
-                    });
+                    return Err(SlurmFault::Refused { number, text: text.into() });
                 }
-                SlurmReply::Submitted {
-                    job: self.add_job(&job.admin_comment),
-                }
+                SlurmReply::Submitted { job: self.add_job(&job.admin_comment) }
             }
             SlurmRequest::JobStates => {
                 let states = self.jobs.values().map(|job| (job.id, job.state.clone()));
@@ -125,11 +107,7 @@ impl Slurm {
                 SlurmReply::Done
             }
             SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
-            SlurmRequest::UpdateNode {
-                node,
-                state,
-                reason,
-            } => {
+            SlurmRequest::UpdateNode { node, state, reason } => {
                 let node = self.nodes.get_mut(node.as_str()).unwrap();
                 node.state = match state {
                     NodeTarget::Drain => vec!["IDLE".into(), "DRAIN".into()],

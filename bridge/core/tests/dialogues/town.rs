@@ -28,12 +28,8 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::CrashBefore,
-        Self::CrashAfter,
-        Self::LoseRequest,
-        Self::LoseReply,
-    ];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::CrashBefore, Self::CrashAfter, Self::LoseRequest, Self::LoseReply];
 
     fn name(self) -> &'static str {
         match self {
@@ -69,10 +65,7 @@ pub(crate) struct Town {
 impl Town {
     /// A town with Slurm nodes n1 and n2 that Kubernetes knows by the same names.
     pub(crate) fn new() -> Self {
-        Self::with(Config {
-            taint_nodes: false,
-            ..Config::as_shipped()
-        })
+        Self::with(Config { taint_nodes: false, ..Config::as_shipped() })
     }
 
     pub(crate) fn with(config: Config) -> Self {
@@ -180,8 +173,7 @@ impl Town {
 
     pub(crate) fn phase(&mut self, pod: &str, phase: &str) {
         self.say(&format!("< pod {pod} is {phase}"));
-        self.kube
-            .change(&pod_path(pod), |pod| pod["status"]["phase"] = json!(phase));
+        self.kube.change(&pod_path(pod), |pod| pod["status"]["phase"] = json!(phase));
         self.drain();
     }
 
@@ -248,9 +240,7 @@ impl Town {
     fn drain(&mut self) {
         loop {
             let events = std::mem::take(&mut self.kube.pending);
-            let news = events
-                .into_iter()
-                .map(|(stream, event)| Input::Watched { stream, event });
+            let news = events.into_iter().map(|(stream, event)| Input::Watched { stream, event });
             self.inbox.extend(news);
             let Some(input) = self.inbox.pop_front() else {
                 break;
@@ -268,10 +258,7 @@ impl Town {
 
     fn perform(&mut self, effect: Effect) {
         let line = line(&effect);
-        let fate = self
-            .fates
-            .iter()
-            .position(|(part, _)| line.contains(part.as_str()));
+        let fate = self.fates.iter().position(|(part, _)| line.contains(part.as_str()));
         let mut fate = fate.map(|at| self.fates.remove(at).1);
         if !matches!(effect, Effect::WakeAt(_)) {
             self.sent += 1;
@@ -357,23 +344,12 @@ impl Town {
 
     /// The facts that the bridge told.
     pub(crate) fn facts(&mut self) -> String {
-        let facts = self
-            .bridge
-            .as_mut()
-            .map(Bridge::take_facts)
-            .unwrap_or_default();
-        facts
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("\n")
+        let facts = self.bridge.as_mut().map(Bridge::take_facts).unwrap_or_default();
+        facts.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn metric(&self, name: &str) -> u64 {
-        self.bridge
-            .as_ref()
-            .and_then(|it| it.metrics().get(name).copied())
-            .unwrap_or(0)
+        self.bridge.as_ref().and_then(|it| it.metrics().get(name).copied()).unwrap_or(0)
     }
 }
 
@@ -399,31 +375,18 @@ fn line(effect: &Effect) -> String {
 }
 
 fn kube_line(request: &KubeRequest) -> String {
-    let path = request
-        .path
-        .trim_start_matches("/api/v1/")
-        .replace("namespaces/a/", "");
+    let path = request.path.trim_start_matches("/api/v1/").replace("namespaces/a/", "");
     let mut body = request.body.clone().unwrap_or_default();
     if request.method == Method::Post && path == "events" {
-        return format!(
-            "event {}: {}",
-            text(&body["reason"]),
-            text(&body["message"])
-        );
+        return format!("event {}: {}", text(&body["reason"]), text(&body["message"]));
     }
     if path.ends_with("/binding") {
         let annotations = &body["metadata"]["annotations"];
-        return format!(
-            "bind {path} to {} {annotations}",
-            text(&body["target"]["name"])
-        );
+        return format!("bind {path} to {} {annotations}", text(&body["target"]["name"]));
     }
     if let Some(condition) = body["status"]["conditions"].get(0) {
         let (kind, status) = (text(&condition["type"]), text(&condition["status"]));
-        return format!(
-            "condition on {path}: {kind}={status}: {}",
-            text(&condition["message"])
-        );
+        return format!("condition on {path}: {kind}={status}: {}", text(&condition["message"]));
     }
     if let Some(meta) = body["metadata"].as_object_mut() {
         meta.retain(|key, _| {
@@ -441,21 +404,11 @@ fn slurm_line(request: &SlurmRequest) -> String {
             job.tasks,
             job.cpus_per_task,
             job.memory,
-            job.excluded_nodes
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
+            job.excluded_nodes.iter().map(ToString::to_string).collect::<Vec<_>>()
         ),
         SlurmRequest::Cancel { job, signal: None } => format!("cancel job {job}"),
-        SlurmRequest::Cancel {
-            job,
-            signal: Some(signal),
-        } => format!("signal job {job} {signal}"),
-        SlurmRequest::UpdateNode {
-            node,
-            state,
-            reason,
-        } => format!("{state:?} {node}: {reason}"),
+        SlurmRequest::Cancel { job, signal: Some(signal) } => format!("signal job {job} {signal}"),
+        SlurmRequest::UpdateNode { node, state, reason } => format!("{state:?} {node}: {reason}"),
         SlurmRequest::JobStates => "states".into(),
         SlurmRequest::Job(job) => format!("read job {job}"),
         SlurmRequest::Jobs => "all jobs".into(),

@@ -26,17 +26,14 @@ fn state_id(job: &Value) -> Result<Option<JobId>, Garbled> {
     if text.contains(['_', '+', '.']) {
         return Ok(None);
     }
-    let number = text
-        .parse()
-        .map_err(|_| Garbled::new("job_id", "a job number"))?;
+    let number = text.parse().map_err(|_| Garbled::new("job_id", "a job number"))?;
     Ok(Some(JobId(number)))
 }
 
 /// The jobs of `jobs` or `job/{id}`.
 pub(super) fn jobs(body: &Value) -> Result<Vec<ObservedJob>, Garbled> {
     let jobs = wire::list(body, "jobs")?.iter().enumerate();
-    jobs.map(|(i, job)| one(job).map_err(|error| error.within(&format!("jobs[{i}]"))))
-        .collect()
+    jobs.map(|(i, job)| one(job).map_err(|error| error.within(&format!("jobs[{i}]")))).collect()
 }
 
 fn one(job: &Value) -> Result<ObservedJob, Garbled> {
@@ -133,25 +130,13 @@ mod tests {
         let table = [
             (json!(["RUNNING"]), S::Running),
             (json!(["RUNNING", "CONFIGURING"]), S::Configuring),
-            (
-                json!(["CONFIGURING", "RUNNING", "POWER_UP_NODE"]),
-                S::Configuring,
-            ),
-            (
-                json!(["CANCELLED", "COMPLETING"]),
-                S::Completing(Box::new(S::Cancelled)),
-            ),
-            (
-                json!(["PENDING", "COMPLETING"]),
-                S::Completing(Box::new(S::Pending)),
-            ),
+            (json!(["CONFIGURING", "RUNNING", "POWER_UP_NODE"]), S::Configuring),
+            (json!(["CANCELLED", "COMPLETING"]), S::Completing(Box::new(S::Cancelled))),
+            (json!(["PENDING", "COMPLETING"]), S::Completing(Box::new(S::Pending))),
             (json!(["PENDING", "REQUEUE_HOLD"]), S::Pending),
             (json!(["RUNNING", "SOMETHING_NEW"]), S::Running),
             (json!(["SOMETHING_NEW"]), S::Unknown("SOMETHING_NEW".into())),
-            (
-                json!(["RUNNING", "FAILED"]),
-                S::Unknown("RUNNING+FAILED".into()),
-            ),
+            (json!(["RUNNING", "FAILED"]), S::Unknown("RUNNING+FAILED".into())),
         ];
         for (words, state) in table {
             assert_eq!(observed(&words), Ok(state), "{words}");
@@ -166,11 +151,8 @@ mod tests {
             |index: u32, name: &str| json!({"index": index, "name": name, "cpus": {"count": 2}});
         let resources =
             json!({"nodes": {"allocation": [node(1, "b"), node(0, "c"), node(2, "a")]}});
-        let order: Vec<String> = allocation(&resources)
-            .unwrap()
-            .iter()
-            .map(|on| on.node.to_string())
-            .collect();
+        let order: Vec<String> =
+            allocation(&resources).unwrap().iter().map(|on| on.node.to_string()).collect();
         assert_eq!(order, ["c", "b", "a"]);
     }
 }

@@ -17,9 +17,7 @@ pub(super) fn update(state: NodeTarget, reason: &str) -> Value {
 /// The nodes of `nodes`.
 pub(super) fn nodes(body: &Value) -> Result<Vec<NodeInfo>, Garbled> {
     let nodes = wire::list(body, "nodes")?.iter().enumerate();
-    nodes
-        .map(|(i, node)| one(node).map_err(|error| error.within(&format!("nodes[{i}]"))))
-        .collect()
+    nodes.map(|(i, node)| one(node).map_err(|error| error.within(&format!("nodes[{i}]")))).collect()
 }
 
 fn one(node: &Value) -> Result<NodeInfo, Garbled> {
@@ -28,10 +26,7 @@ fn one(node: &Value) -> Result<NodeInfo, Garbled> {
         state: wire::words(&node["state"]),
         reason: wire::text_or_empty(node, "reason"),
         comment: wire::text_or_empty(node, "comment"),
-        partitions: wire::words(&node["partitions"])
-            .into_iter()
-            .map(PartitionName::from)
-            .collect(),
+        partitions: wire::words(&node["partitions"]).into_iter().map(PartitionName::from).collect(),
         cpus: wire::small(node, "cpus")?,
         memory_mib: wire::number(&node["real_memory"])
             .ok_or_else(|| Garbled::new("real_memory", "a whole number"))?,

@@ -63,14 +63,8 @@ fn description(job: &Submission) -> Value {
     body.set("maximum_nodes", *max_nodes);
     let excluded: Vec<&str> = excluded_nodes.iter().map(|node| node.as_str()).collect();
     body.set("excluded_nodes", (!excluded.is_empty()).then_some(excluded));
-    body.set(
-        "time_limit",
-        time_limit_minutes.map(|minutes| flagged(minutes.into())),
-    );
-    body.set(
-        "priority",
-        priority.map(|priority| flagged(priority.into())),
-    );
+    body.set("time_limit", time_limit_minutes.map(|minutes| flagged(minutes.into())));
+    body.set("priority", priority.map(|priority| flagged(priority.into())));
     // `exclusive` is an unknown field in this version: ignored with a warning, and the job shares.
     body.set("shared", exclusive.then_some(["none"]));
     body.set("admin_comment", Some(admin_comment));
@@ -87,10 +81,7 @@ fn surroundings() -> Map<String, Value> {
         ("standard_output", json!("/dev/null")),
         ("standard_error", json!("/dev/null")),
     ];
-    fixed
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value))
-        .collect()
+    fixed.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// An object in which what is unset is left out.

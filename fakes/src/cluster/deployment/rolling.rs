@@ -42,11 +42,7 @@ impl Limits {
             want,
             surge: if recreate { 0 } else { surge },
             // Without any leeway nothing could ever move.
-            unavailable: if surge == 0 {
-                unavailable.max(1)
-            } else {
-                unavailable
-            },
+            unavailable: if surge == 0 { unavailable.max(1) } else { unavailable },
             recreate,
         }
     }
@@ -85,11 +81,7 @@ pub(super) fn step(limits: Limits, new: Counts, old: &[Counts], old_pods: bool) 
     let room = (limits.want + limits.surge).saturating_sub(new.replicas + all_old);
     let grown = limits.want.min(new.replicas.saturating_add(room));
     Scaling {
-        new: if limits.want < new.replicas {
-            limits.want
-        } else {
-            grown
-        },
+        new: if limits.want < new.replicas { limits.want } else { grown },
         old: shrink(limits, new, old),
     }
 }
@@ -106,11 +98,8 @@ fn shrink(limits: Limits, new: Counts, old: &[Counts]) -> Vec<u64> {
         may_go -= unusable;
         left.push(it.replicas - unusable);
     }
-    let usable: u64 = new.available
-        + old
-            .iter()
-            .map(|it| it.available.min(it.replicas))
-            .sum::<u64>();
+    let usable: u64 =
+        new.available + old.iter().map(|it| it.available.min(it.replicas)).sum::<u64>();
     let mut may_go = may_go.min(usable.saturating_sub(least));
     for replicas in &mut left {
         let gone = may_go.min(*replicas);
@@ -127,10 +116,7 @@ mod tests {
     use super::*;
 
     fn counts(replicas: u64, available: u64) -> Counts {
-        Counts {
-            replicas,
-            available,
-        }
+        Counts { replicas, available }
     }
 
     #[test]
@@ -144,11 +130,7 @@ mod tests {
         ];
         for (spec, want, surge, unavailable) in rows {
             let limits = Limits::read(&spec, want);
-            assert_eq!(
-                (limits.surge, limits.unavailable),
-                (surge, unavailable),
-                "{spec}"
-            );
+            assert_eq!((limits.surge, limits.unavailable), (surge, unavailable), "{spec}");
         }
     }
 
@@ -169,11 +151,7 @@ mod tests {
         ];
         for (new, old, want_new, want_old) in rows {
             let next = step(limits, new, &old, true);
-            assert_eq!(
-                (next.new, next.old),
-                (want_new, want_old),
-                "{new:?} {old:?}"
-            );
+            assert_eq!((next.new, next.old), (want_new, want_old), "{new:?} {old:?}");
         }
     }
 

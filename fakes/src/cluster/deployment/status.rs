@@ -86,11 +86,7 @@ fn progress(at: Moment, it: &Value, new: &Value, status: &Value) -> Value {
             format!("ReplicaSet \"{name}\" has timed out progressing."),
         )
     } else {
-        (
-            "True",
-            "ReplicaSetUpdated",
-            format!("ReplicaSet \"{name}\" is progressing."),
-        )
+        ("True", "ReplicaSetUpdated", format!("ReplicaSet \"{name}\" is progressing."))
     };
     let mut new = json!({
         "type": "Progressing", "status": is, "reason": reason, "message": message,
@@ -103,9 +99,7 @@ fn progress(at: Moment, it: &Value, new: &Value, status: &Value) -> Value {
 
 /// When the rollout counts as stuck, unless it moves before.
 pub(super) fn deadline(at: Moment, it: &Value, status: &Value) -> Option<Time> {
-    let secs = it["spec"]["progressDeadlineSeconds"]
-        .as_u64()
-        .unwrap_or(600);
+    let secs = it["spec"]["progressDeadlineSeconds"].as_u64().unwrap_or(600);
     let progressing = items(&status["conditions"])
         .iter()
         .find(|it| it["type"] == "Progressing" && it["reason"] == "ReplicaSetUpdated")?;

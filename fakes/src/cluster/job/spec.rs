@@ -32,12 +32,8 @@ pub(super) struct Spec {
 }
 
 /// Fields that would change the outcome and aren't modelled.
-const UNMODELLED: [&str; 4] = [
-    "backoffLimitPerIndex",
-    "maxFailedIndexes",
-    "podFailurePolicy",
-    "successPolicy",
-];
+const UNMODELLED: [&str; 4] =
+    ["backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy"];
 
 impl Spec {
     pub(super) fn read(job: &Value) -> Self {
@@ -130,11 +126,7 @@ mod tests {
         for (completions, parallelism, active, succeeded, wanted) in rows {
             let job = json!({"spec": {"completions": completions, "parallelism": parallelism}});
             let spec = Spec::read(&job);
-            assert_eq!(
-                spec.wanted(active, succeeded),
-                wanted,
-                "{job} {active} {succeeded}"
-            );
+            assert_eq!(spec.wanted(active, succeeded), wanted, "{job} {active} {succeeded}");
         }
     }
 }

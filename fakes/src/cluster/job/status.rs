@@ -34,10 +34,7 @@ pub(super) fn ending(at: Moment, job: &Value, spec: &Spec, tally: &Tally) -> Opt
         ));
     }
     if failing.is_some() || (too_late && !spec.suspended) {
-        return Some(failure(
-            "DeadlineExceeded",
-            "Job was active longer than specified deadline",
-        ));
+        return Some(failure("DeadlineExceeded", "Job was active longer than specified deadline"));
     }
     let enough = spec.satisfied(tally.active.len(), tally.succeeded());
     (holds(job, "SuccessCriteriaMet") || enough).then(|| Ending {
@@ -48,11 +45,7 @@ pub(super) fn ending(at: Moment, job: &Value, spec: &Spec, tally: &Tally) -> Opt
 }
 
 fn failure(reason: &'static str, message: &str) -> Ending {
-    Ending {
-        failed: true,
-        reason,
-        message: message.into(),
-    }
+    Ending { failed: true, reason, message: message.into() }
 }
 
 /// When the Job must be over.
@@ -113,10 +106,7 @@ fn compute(at: Moment, job: &Value, spec: &Spec, tally: &Tally, ending: Option<&
 
 fn uncounted(tally: &Tally) -> Value {
     let mut lists = json!({});
-    for (list, pods) in [
-        ("succeeded", &tally.new_succeeded),
-        ("failed", &tally.new_failed),
-    ] {
+    for (list, pods) in [("succeeded", &tally.new_succeeded), ("failed", &tally.new_failed)] {
         // A null removes the list: this goes out as a merge patch.
         lists[list] = match pods.as_slice() {
             [] => Value::Null,
@@ -133,9 +123,7 @@ fn suspension(
     status: &mut Value,
     job: &Value,
 ) {
-    let suspended = conditions
-        .iter()
-        .any(|it| it["type"] == "Suspended" && it["status"] == "True");
+    let suspended = conditions.iter().any(|it| it["type"] == "Suspended" && it["status"] == "True");
     let resumed = suspended && !spec.suspended;
     if spec.suspended != suspended {
         let (is, reason, message) = if spec.suspended {
@@ -161,11 +149,7 @@ fn end(at: Moment, ending: &Ending, quiet: bool, conditions: &mut Vec<Value>, st
     } else {
         ("SuccessCriteriaMet", "Complete")
     };
-    let stages = if quiet {
-        vec![target, last]
-    } else {
-        vec![target]
-    };
+    let stages = if quiet { vec![target, last] } else { vec![target] };
     for stage in stages {
         let new = json!({
             "type": stage, "status": "True",

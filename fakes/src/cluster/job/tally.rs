@@ -142,10 +142,7 @@ impl Tally {
     pub(super) fn failures_in_a_row(&self) -> Option<(u64, Time)> {
         let mut ended = self.ended.clone();
         ended.sort_unstable();
-        let failures = ended
-            .iter()
-            .rev()
-            .take_while(|(_, _, succeeded)| !succeeded);
+        let failures = ended.iter().rev().take_while(|(_, _, succeeded)| !succeeded);
         let n = failures.count() as u64;
         let (last, _, _) = ended.last()?;
         (n > 0).then_some((n, *last))
@@ -191,11 +188,8 @@ mod tests {
 
     #[test]
     fn indexes_are_written_as_ranges_and_read_back() {
-        for (numbers, text) in [
-            (vec![], ""),
-            (vec![3], "3"),
-            (vec![0, 1, 2, 5, 7, 8], "0-2,5,7,8"),
-        ] {
+        for (numbers, text) in [(vec![], ""), (vec![3], "3"), (vec![0, 1, 2, 5, 7, 8], "0-2,5,7,8")]
+        {
             let set = Indexes(numbers.into_iter().collect());
             assert_eq!(set.to_string(), text);
             assert_eq!(Indexes::parse(text), set);

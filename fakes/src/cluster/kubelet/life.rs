@@ -55,14 +55,7 @@ pub(crate) enum Life {
     /// Its containers ended and are started again later.
     BackOff { until: Time, wait: Span, exit: i32 },
     /// Its containers got TERM.
-    Stopping {
-        since: Time,
-        grace: Span,
-        until: Time,
-        exit: i32,
-        ready: bool,
-        late: bool,
-    },
+    Stopping { since: Time, grace: Span, until: Time, exit: i32, ready: bool, late: bool },
     /// Its containers ended for good.
     Ended { at: Time, exit: i32, late: bool },
 }
@@ -119,10 +112,7 @@ impl Restart {
 impl Run {
     /// Whether its containers run.
     pub(crate) fn running(&self) -> bool {
-        matches!(
-            self.life,
-            Life::Barrier | Life::Running { .. } | Life::Stopping { .. }
-        )
+        matches!(self.life, Life::Barrier | Life::Running { .. } | Life::Stopping { .. })
     }
 
     /// How often it was started before the start that is on, or comes next.
@@ -166,16 +156,8 @@ impl Run {
             }
             (_, Life::BackOff { exit, .. }) => {
                 let started = self.started.unwrap_or(now);
-                self.crashes = if CRASH_FORGIVEN <= now - started {
-                    1
-                } else {
-                    self.crashes + 1
-                };
-                self.last = Some(Exit {
-                    code: *exit,
-                    started,
-                    finished: now,
-                });
+                self.crashes = if CRASH_FORGIVEN <= now - started { 1 } else { self.crashes + 1 };
+                self.last = Some(Exit { code: *exit, started, finished: now });
             }
             (
                 _,
@@ -206,9 +188,7 @@ pub(crate) fn step(run: &Run, seen: &Seen) -> Option<Life> {
         Life::Running { .. } => over(&run.life, now).then(|| exit(run, seen)),
         Life::BackOff { exit, .. } if asked.is_some() => Some(ended(now, exit, late)),
         Life::BackOff { until, .. } => (until <= now).then(|| begin(run, seen)),
-        Life::Stopping {
-            until, exit, late, ..
-        } if until <= now => Some(ended(now, exit, late)),
+        Life::Stopping { until, exit, late, .. } if until <= now => Some(ended(now, exit, late)),
         Life::Stopping { grace, .. } => {
             let shorter = seen.grace.filter(|asked| *asked < grace)?;
             Some(hurry(&run.life, now, shorter))
@@ -222,17 +202,11 @@ fn over(life: &Life, now: Time) -> bool {
 }
 
 fn begin(run: &Run, seen: &Seen) -> Life {
-    if run.group.is_some() {
-        Life::Barrier
-    } else {
-        running(seen)
-    }
+    if run.group.is_some() { Life::Barrier } else { running(seen) }
 }
 
 fn running(seen: &Seen) -> Life {
-    Life::Running {
-        ends: seen.runtime.map(|runtime| seen.now + runtime),
-    }
+    Life::Running { ends: seen.runtime.map(|runtime| seen.now + runtime) }
 }
 
 fn ended(at: Time, exit: i32, late: bool) -> Life {
@@ -269,10 +243,7 @@ fn stop(run: &Run, now: Time, grace: Span, late: bool) -> Life {
     let kill = (now + grace, KILLED);
     let obey = (now + run.behaviour.stop, TERMINATED);
     // Of equal times the gentlest counts.
-    let (until, exit) = [own, obey, kill]
-        .into_iter()
-        .min_by_key(|(at, _)| *at)
-        .unwrap_or(kill);
+    let (until, exit) = [own, obey, kill].into_iter().min_by_key(|(at, _)| *at).unwrap_or(kill);
     Life::Stopping {
         since: now,
         grace,
@@ -286,14 +257,7 @@ fn stop(run: &Run, now: Time, grace: Span, late: bool) -> Life {
 /// Somebody asked again, with less grace.
 fn hurry(life: &Life, now: Time, grace: Span) -> Life {
     let mut life = life.clone();
-    if let Life::Stopping {
-        since,
-        grace: given,
-        until,
-        exit,
-        ..
-    } = &mut life
-    {
+    if let Life::Stopping { since, grace: given, until, exit, .. } = &mut life {
         *given = grace;
         let kill = (*since + grace).max(now);
         if kill < *until {
@@ -373,10 +337,7 @@ mod tests {
         let mut rank = run(Life::Starting { until: at(1) }, 1, 0);
         rank.group = Some(("d".into(), "app".into(), "a".into()));
         rank.behaviour = Arc::new(Behaviour {
-            mpi: Some(Mpi {
-                group_label: "app".into(),
-                ranks: 2,
-            }),
+            mpi: Some(Mpi { group_label: "app".into(), ranks: 2 }),
             ..Behaviour::default()
         });
         let mut alone = seen(1, None);
@@ -384,21 +345,12 @@ mod tests {
         assert_eq!(step(&rank, &alone), Some(Life::Barrier));
         rank.enter(at(1), Life::Barrier);
         assert_eq!(step(&rank, &alone), None);
-        assert_eq!(
-            step(&rank, &seen(9, None)),
-            Some(Life::Running { ends: None })
-        );
+        assert_eq!(step(&rank, &seen(9, None)), Some(Life::Running { ends: None }));
     }
 
     #[test]
     fn a_long_run_is_forgiven_earlier_crashes() {
-        let mut crashed = run(
-            Life::Running {
-                ends: Some(at(700)),
-            },
-            1,
-            1,
-        );
+        let mut crashed = run(Life::Running { ends: Some(at(700)) }, 1, 1);
         crashed.crashes = 4;
         let mut news = seen(700, None);
         news.restart = Restart::Always;

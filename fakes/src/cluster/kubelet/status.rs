@@ -42,20 +42,13 @@ fn phase(run: &Run) -> &'static str {
         Life::Barrier | Life::Running { .. } | Life::BackOff { .. } | Life::Stopping { .. } => {
             "Running"
         }
-        Life::Ended {
-            exit: 0,
-            late: false,
-            ..
-        } => "Succeeded",
+        Life::Ended { exit: 0, late: false, .. } => "Succeeded",
         Life::Ended { .. } => "Failed",
     }
 }
 
 fn ready(run: &Run) -> bool {
-    matches!(
-        run.life,
-        Life::Running { .. } | Life::Stopping { ready: true, .. }
-    )
+    matches!(run.life, Life::Running { .. } | Life::Stopping { ready: true, .. })
 }
 
 fn conditions(at: Moment, pod: &Pod, run: &Run, here: usize) -> Value {
@@ -82,10 +75,7 @@ fn conditions(at: Moment, pod: &Pod, run: &Run, here: usize) -> Value {
         let waits = matches!(run.life, Life::Barrier);
         let ranks = mpi.ranks;
         let why = if waits {
-            (
-                "WaitingForRanks",
-                format!("{here} of {ranks} ranks are here"),
-            )
+            ("WaitingForRanks", format!("{here} of {ranks} ranks are here"))
         } else {
             ("AllRanksMet", format!("all {ranks} ranks were here"))
         };
@@ -161,16 +151,9 @@ fn state(at: Moment, pod: &Pod, run: &Run, container: &str) -> Value {
                 ),
             }})
         }
-        Life::Ended {
-            at: finished, exit, ..
-        } => terminated(
-            at,
-            Exit {
-                code: exit,
-                started: run.started.unwrap_or(finished),
-                finished,
-            },
-        ),
+        Life::Ended { at: finished, exit, .. } => {
+            terminated(at, Exit { code: exit, started: run.started.unwrap_or(finished), finished })
+        }
     }
 }
 
@@ -188,14 +171,7 @@ fn terminated(at: Moment, exit: Exit) -> Value {
 fn init_containers(at: Moment, pod: &Pod, run: &Run) -> Vec<Value> {
     let state = match run.started {
         None => json!({"waiting": {"reason": "PodInitializing"}}),
-        Some(_) => terminated(
-            at,
-            Exit {
-                code: 0,
-                started: run.admitted,
-                finished: run.admitted,
-            },
-        ),
+        Some(_) => terminated(at, Exit { code: 0, started: run.admitted, finished: run.admitted }),
     };
     items(&pod.object["spec"]["initContainers"])
         .iter()

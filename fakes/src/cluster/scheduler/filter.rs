@@ -39,11 +39,7 @@ pub(super) fn check(demand: &Demand, node: &Node, held: &Amounts) -> Verdict {
             other => format!("Insufficient {other}"),
         })
         .collect();
-    if lacking.is_empty() {
-        Verdict::Fits
-    } else {
-        Verdict::No(lacking)
-    }
+    if lacking.is_empty() { Verdict::Fits } else { Verdict::No(lacking) }
 }
 
 fn no(reason: &str) -> Verdict {

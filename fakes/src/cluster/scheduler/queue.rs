@@ -33,11 +33,7 @@ struct Class {
 }
 
 fn place(pod: &Pod) -> Place {
-    (
-        std::cmp::Reverse(pod.priority),
-        pod.created,
-        pod.key.clone(),
-    )
+    (std::cmp::Reverse(pod.priority), pod.created, pod.key.clone())
 }
 
 /// Whether the default scheduler should find a node for the pod.
@@ -105,17 +101,11 @@ impl Queue {
         let many = super::FEW < class.pods.len();
         class.stale = many && class.why != why && now < due && !class.why.is_empty();
         if class.stale || class.why == why {
-            return Parked {
-                tell: keys(&silent),
-                again: class.stale.then_some(due),
-            };
+            return Parked { tell: keys(&silent), again: class.stale.then_some(due) };
         }
         class.why = why.into();
         class.told = now;
-        Parked {
-            tell: keys(&class.pods),
-            again: None,
-        }
+        Parked { tell: keys(&class.pods), again: None }
     }
 }
 

@@ -18,9 +18,7 @@ impl KubeApi {
         }
         let named = object::text(object, &["spec", "priorityClassName"]);
         let class = match named {
-            "" => self
-                .list(CLASSES)
-                .find(|class| class["globalDefault"] == true),
+            "" => self.list(CLASSES).find(|class| class["globalDefault"] == true),
             name => Some(self.get(CLASSES, "", name).ok_or_else(|| {
                 let why = format!("no PriorityClass with name {name} was found");
                 Refusal::forbidden(call.target.kind, object::name(object), &why)
@@ -33,11 +31,7 @@ impl KubeApi {
                 "the integer value of priority ({given}) must not be provided in pod spec; \
                  priority admission controller computed {value} from the given PriorityClass name"
             );
-            return Err(Refusal::forbidden(
-                call.target.kind,
-                object::name(object),
-                &why,
-            ));
+            return Err(Refusal::forbidden(call.target.kind, object::name(object), &why));
         }
         let policy = class.map(|class| object::text(class, &["preemptionPolicy"]).to_owned());
         let name = class.map(|class| object::name(class).to_owned());

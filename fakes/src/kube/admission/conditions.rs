@@ -65,9 +65,7 @@ impl Comparison {
         };
         let mut value = root.ok_or_else(|| format!("no such key: {name} is null"))?;
         for key in &self.path {
-            value = value
-                .get(key)
-                .ok_or_else(|| format!("no such key: {key}"))?;
+            value = value.get(key).ok_or_else(|| format!("no such key: {key}"))?;
         }
         let text = value.as_str().map(str::to_owned);
         text.ok_or_else(|| format!("no such overload: {value} is not a string"))
@@ -115,19 +113,11 @@ fn comparison(text: &str) -> Result<Comparison, String> {
     };
     let path: Vec<String> = path.collect();
     let plain = |part: &String| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     let value = literal(right.trim()).ok_or_else(not_modelled)?;
     match !path.is_empty() && path.iter().all(plain) {
-        true => Ok(Comparison {
-            root,
-            path,
-            equal,
-            value: value.to_owned(),
-        }),
+        true => Ok(Comparison { root, path, equal, value: value.to_owned() }),
         false => Err(not_modelled()),
     }
 }
@@ -168,10 +158,7 @@ mod tests {
             "self.spec.a == 'x'",
         ] {
             let error = Condition::parse(text).unwrap_err();
-            assert!(
-                error.starts_with("CEL is not modelled yet"),
-                "{text}: {error}"
-            );
+            assert!(error.starts_with("CEL is not modelled yet"), "{text}: {error}");
         }
     }
 }

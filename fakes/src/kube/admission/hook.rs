@@ -48,17 +48,13 @@ struct Rule {
 /// The webhooks of a configuration that was accepted.
 pub(super) fn of(configuration: &Value, phase: Phase) -> Vec<Hook> {
     let hooks = items(configuration, &["webhooks"]).iter();
-    hooks
-        .filter_map(|hook| read(hook, phase, "webhooks").ok())
-        .collect()
+    hooks.filter_map(|hook| read(hook, phase, "webhooks").ok()).collect()
 }
 
 /// Fills in what a configuration left open.
 pub(crate) fn defaults(configuration: &mut Value) {
     let mutating = configuration["kind"] == "MutatingWebhookConfiguration";
-    let hooks = configuration
-        .get_mut("webhooks")
-        .and_then(Value::as_array_mut);
+    let hooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
     let maps = hooks.into_iter().flatten().filter_map(Value::as_object_mut);
     for hook in maps {
         object::default(hook, "failurePolicy", "Fail");
@@ -87,11 +83,7 @@ pub(crate) fn validate(configuration: &Value) -> Vec<FieldError> {
             errors.push(FieldError::duplicate(format!("{field}.name"), name));
         }
         names.push(name);
-        errors.extend(
-            read(hook, Phase::Mutating, &field)
-                .err()
-                .unwrap_or_default(),
-        );
+        errors.extend(read(hook, Phase::Mutating, &field).err().unwrap_or_default());
     }
     errors
 }
@@ -101,11 +93,7 @@ fn read(hook: &Value, phase: Phase, field: &str) -> Result<Hook, Vec<FieldError>
     let mut errors = check(hook, field);
     let mut selector = |key: &str| {
         LabelSelector::from_object(&hook[key]).unwrap_or_else(|why| {
-            errors.push(FieldError::invalid(
-                format!("{field}.{key}"),
-                &hook[key],
-                &why,
-            ));
+            errors.push(FieldError::invalid(format!("{field}.{key}"), &hook[key], &why));
             LabelSelector::default()
         })
     };
@@ -143,11 +131,7 @@ fn check(hook: &Value, field: &str) -> Vec<FieldError> {
     let name = text(hook, &["name"]);
     if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
         let why = "should be a domain with at least three segments separated by dots";
-        errors.push(FieldError::invalid(
-            format!("{field}.name"),
-            &name.into(),
-            why,
-        ));
+        errors.push(FieldError::invalid(format!("{field}.name"), &name.into(), why));
     }
     let url = at(hook, &["clientConfig", "url"]).is_some();
     let service = at(hook, &["clientConfig", "service"]).is_some();
@@ -159,15 +143,9 @@ fn check(hook: &Value, field: &str) -> Vec<FieldError> {
         let why = "must specify one of None, NoneOnDryRun";
         errors.push(FieldError::required(format!("{field}.sideEffects"), why));
     }
-    if !items(hook, &["admissionReviewVersions"])
-        .iter()
-        .any(|version| version == "v1")
-    {
+    if !items(hook, &["admissionReviewVersions"]).iter().any(|version| version == "v1") {
         let why = "must specify one of v1, v1beta1";
-        errors.push(FieldError::required(
-            format!("{field}.admissionReviewVersions"),
-            why,
-        ));
+        errors.push(FieldError::required(format!("{field}.admissionReviewVersions"), why));
     }
     let known = [
         ("failurePolicy", ["Fail", "Ignore"]),
@@ -177,11 +155,7 @@ fn check(hook: &Value, field: &str) -> Vec<FieldError> {
     for (key, values) in known {
         let value = text(hook, &[key]);
         if !value.is_empty() && !values.contains(&value) {
-            errors.push(FieldError::unsupported(
-                format!("{field}.{key}"),
-                value,
-                &values,
-            ));
+            errors.push(FieldError::unsupported(format!("{field}.{key}"), value, &values));
         }
     }
     errors
@@ -229,14 +203,8 @@ impl Rule {
             _ => true,
         };
         // matchPolicy Equivalent: any version of the kind will do.
-        let version = kind
-            .versions
-            .iter()
-            .any(|version| any(&self.versions, version));
-        let resource = self
-            .resources
-            .iter()
-            .any(|rule| names(rule, kind.resource, subresource));
+        let version = kind.versions.iter().any(|version| any(&self.versions, version));
+        let resource = self.resources.iter().any(|rule| names(rule, kind.resource, subresource));
         scope
             && version
             && resource

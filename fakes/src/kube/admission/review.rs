@@ -97,9 +97,7 @@ pub(super) fn verdict(uid: &str, answer: &Value) -> Result<Verdict, String> {
         return Ok(Verdict::Allowed { patch });
     }
     let code = response["status"]["code"].as_u64();
-    let code = code
-        .and_then(|code| u16::try_from(code).ok())
-        .filter(|code| *code >= 400);
+    let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| *code >= 400);
     Ok(Verdict::Denied {
         code: code.unwrap_or(400),
         reason: text(response, &["status", "reason"]).to_owned(),
@@ -112,10 +110,9 @@ fn read_patch(response: &Value) -> Result<Option<Value>, String> {
     let bytes = match &response["patch"] {
         Value::Null => return Ok(None),
         Value::String(coded) => base64::decode(coded),
-        Value::Array(list) => list
-            .iter()
-            .map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()))
-            .collect(),
+        Value::Array(list) => {
+            list.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok())).collect()
+        }
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
     let bytes = bytes.ok_or("response.patch is neither base64 nor a list of bytes")?;
@@ -150,10 +147,7 @@ mod tests {
         for patch in [json!(base64::encode(bytes)), json!(bytes.to_vec())] {
             let answer = json!({"response": {"uid": "u", "allowed": true, "patch": patch, "patchType": "JSONPatch"}});
             let patch = json!([{"op": "remove", "path": "/a"}]);
-            assert_eq!(
-                verdict("u", &answer),
-                Ok(Verdict::Allowed { patch: Some(patch) })
-            );
+            assert_eq!(verdict("u", &answer), Ok(Verdict::Allowed { patch: Some(patch) }));
         }
     }
 
@@ -165,10 +159,7 @@ mod tests {
                 json!({"response": {"uid": "v", "allowed": true}}),
                 "expected response.uid=\"u\", got \"v\"",
             ),
-            (
-                json!({"response": {"uid": "u"}}),
-                "response.allowed is not a boolean",
-            ),
+            (json!({"response": {"uid": "u"}}), "response.allowed is not a boolean"),
             (
                 json!({"response": {"uid": "u", "allowed": true, "patch": "W10="}}),
                 "webhook returned response.patch but not response.patchType",

@@ -80,9 +80,7 @@ fn toleration_error(new: &Value, old: &Value) -> Option<FieldError> {
     };
     let now = items(new, &["tolerations"]);
     let kept = |toleration: &Value| now.iter().any(|other| same(toleration, other));
-    let lost = items(old, &["tolerations"])
-        .iter()
-        .any(|toleration| !kept(toleration));
+    let lost = items(old, &["tolerations"]).iter().any(|toleration| !kept(toleration));
     lost.then(|| {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         FieldError::forbidden("spec.tolerations", why)
@@ -91,9 +89,7 @@ fn toleration_error(new: &Value, old: &Value) -> Option<FieldError> {
 
 fn gate_error(new: &Value, old: &Value) -> Option<FieldError> {
     let had = items(old, &["schedulingGates"]);
-    let added = items(new, &["schedulingGates"])
-        .iter()
-        .find(|gate| !had.contains(gate))?;
+    let added = items(new, &["schedulingGates"]).iter().find(|gate| !had.contains(gate))?;
     let name = text(added, &["name"]);
     Some(FieldError::forbidden(
         "spec.schedulingGates",
@@ -108,10 +104,7 @@ fn with_changeable_of(old: &Value, new: &Value) -> Value {
         for key in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
             object::copy_field(map, Some(old), key);
         }
-        if old["terminationGracePeriodSeconds"]
-            .as_i64()
-            .is_some_and(|secs| secs < 0)
-        {
+        if old["terminationGracePeriodSeconds"].as_i64().is_some_and(|secs| secs < 0) {
             object::copy_field(map, Some(old), "terminationGracePeriodSeconds");
         }
     }

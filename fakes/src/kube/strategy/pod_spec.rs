@@ -35,10 +35,7 @@ fn container_defaults(container: &mut Map<String, Value>) {
     for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
         object::default(port, "protocol", "TCP");
     }
-    if let Some(resources) = container
-        .get_mut("resources")
-        .and_then(Value::as_object_mut)
-    {
+    if let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) {
         resources::defaults(resources);
     }
 }
@@ -64,20 +61,12 @@ pub(super) fn validate(spec: &Value, field: &str) -> Vec<FieldError> {
     let policy = text(spec, &["restartPolicy"]);
     let policies = ["Always", "OnFailure", "Never"];
     if !policies.contains(&policy) {
-        errors.push(FieldError::unsupported(
-            format!("{field}.restartPolicy"),
-            policy,
-            &policies,
-        ));
+        errors.push(FieldError::unsupported(format!("{field}.restartPolicy"), policy, &policies));
     }
     let deadline = at(spec, &["activeDeadlineSeconds"]);
     if let Some(secs) = deadline.filter(|secs| !is_within(secs, 1)) {
         let why = "must be between 1 and 2147483647, inclusive";
-        errors.push(FieldError::invalid(
-            format!("{field}.activeDeadlineSeconds"),
-            secs,
-            why,
-        ));
+        errors.push(FieldError::invalid(format!("{field}.activeDeadlineSeconds"), secs, why));
     }
     errors.extend(toleration_errors(spec, field));
     errors
@@ -94,11 +83,7 @@ fn container_errors(container: &Value, field: &str) -> Vec<FieldError> {
     if name.is_empty() {
         errors.push(FieldError::required(format!("{field}.name"), ""));
     } else if let Some(why) = NameRule::Label.check(name) {
-        errors.push(FieldError::invalid(
-            format!("{field}.name"),
-            &name.into(),
-            &why,
-        ));
+        errors.push(FieldError::invalid(format!("{field}.name"), &name.into(), &why));
     }
     if text(container, &["image"]).is_empty() {
         errors.push(FieldError::required(format!("{field}.image"), ""));
@@ -106,16 +91,9 @@ fn container_errors(container: &Value, field: &str) -> Vec<FieldError> {
     let pull = text(container, &["imagePullPolicy"]);
     let known = ["Always", "IfNotPresent", "Never"];
     if !known.contains(&pull) {
-        errors.push(FieldError::unsupported(
-            format!("{field}.imagePullPolicy"),
-            pull,
-            &known,
-        ));
+        errors.push(FieldError::unsupported(format!("{field}.imagePullPolicy"), pull, &known));
     }
-    errors.extend(resources::validate(
-        &container["resources"],
-        &format!("{field}.resources"),
-    ));
+    errors.extend(resources::validate(&container["resources"], &format!("{field}.resources")));
     errors
 }
 
@@ -128,11 +106,7 @@ fn toleration_errors(spec: &Value, field: &str) -> Vec<FieldError> {
             let why = "operator must be Exists when `key` is empty, which means \"match all values \
                        and all keys\"";
             let operator = word("operator").into();
-            errors.push(FieldError::invalid(
-                format!("{field}.operator"),
-                &operator,
-                why,
-            ));
+            errors.push(FieldError::invalid(format!("{field}.operator"), &operator, why));
         }
         let operators = ["Equal", "Exists", "Lt", "Gt"];
         if !word("operator").is_empty() && !operators.contains(&word("operator")) {

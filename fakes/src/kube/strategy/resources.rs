@@ -49,9 +49,7 @@ pub(super) fn defaults(resources: &mut Map<String, Value>) {
     if limits.is_empty() {
         return;
     }
-    let requests = resources
-        .entry("requests")
-        .or_insert(Value::Object(Map::new()));
+    let requests = resources.entry("requests").or_insert(Value::Object(Map::new()));
     if let Some(requests) = requests.as_object_mut() {
         for (name, limit) in limits {
             requests.entry(name).or_insert(limit);
@@ -106,11 +104,7 @@ fn limit_error(
         }
         true | false => return None,
     };
-    Some(FieldError::invalid(
-        format!("{field}.requests"),
-        request,
-        &why,
-    ))
+    Some(FieldError::invalid(format!("{field}.requests"), request, &why))
 }
 
 /// Resources such as `nvidia.com/gpu`, which can't be shared or promised twice.

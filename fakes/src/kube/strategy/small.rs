@@ -11,16 +11,10 @@ use crate::kube::{
 pub(super) fn namespace_defaults(namespace: &mut Value) {
     let name = object::name(namespace).to_owned();
     if !name.is_empty() {
-        let labels = object::metadata_mut(namespace)
-            .entry("labels")
-            .or_insert(json!({}));
+        let labels = object::metadata_mut(namespace).entry("labels").or_insert(json!({}));
         labels["kubernetes.io/metadata.name"] = name.into();
     }
-    object::default(
-        object::map_mut(namespace, "spec"),
-        "finalizers",
-        json!(["kubernetes"]),
-    );
+    object::default(object::map_mut(namespace, "spec"), "finalizers", json!(["kubernetes"]));
 }
 
 pub(super) fn namespace_prepare(namespace: &mut Value) {
@@ -34,20 +28,14 @@ pub(super) fn node_validate(node: &Value) -> Vec<FieldError> {
         let field = format!("spec.taints[{index}]");
         let (key, effect) = (text(taint, &["key"]), text(taint, &["effect"]));
         if key.is_empty() {
-            errors.push(FieldError::required(
-                format!("{field}.key"),
-                "name part must be non-empty",
-            ));
+            errors
+                .push(FieldError::required(format!("{field}.key"), "name part must be non-empty"));
         }
         let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         if effect.is_empty() {
             errors.push(FieldError::required(format!("{field}.effect"), ""));
         } else if !known.contains(&effect) {
-            errors.push(FieldError::unsupported(
-                format!("{field}.effect"),
-                effect,
-                &known,
-            ));
+            errors.push(FieldError::unsupported(format!("{field}.effect"), effect, &known));
         }
         if seen.contains(&(key, effect)) {
             errors.push(FieldError::duplicate(field, &taint.to_string()));
@@ -75,11 +63,7 @@ pub(super) fn event_validate(event: &Value) -> Vec<FieldError> {
 pub(super) fn config_map_validate(map: &Value) -> Vec<FieldError> {
     let mut errors = vec![];
     for key in ["data", "binaryData"] {
-        for (name, value) in at(map, &[key])
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (name, value) in at(map, &[key]).and_then(Value::as_object).into_iter().flatten() {
             if !value.is_string() {
                 let field = format!("{key}[{name}]");
                 errors.push(FieldError::invalid(field, value, "must be a string"));
@@ -95,10 +79,7 @@ pub(super) fn config_map_update(new: &Value, old: &Value) -> Vec<FieldError> {
         new.get("data") != old.get("data") || new.get("immutable") != old.get("immutable");
     match fixed && changed {
         false => vec![],
-        true => vec![FieldError::forbidden(
-            "data",
-            "field is immutable when `immutable` is set",
-        )],
+        true => vec![FieldError::forbidden("data", "field is immutable when `immutable` is set")],
     }
 }
 
@@ -128,10 +109,7 @@ pub(super) fn priority_class_update(new: &Value, old: &Value) -> Vec<FieldError>
     let mut errors = vec![];
     for key in ["value", "preemptionPolicy"] {
         if new.get(key) != old.get(key) {
-            errors.push(FieldError::forbidden(
-                key,
-                "may not be changed in an update.",
-            ));
+            errors.push(FieldError::forbidden(key, "may not be changed in an update."));
         }
     }
     errors

@@ -58,9 +58,7 @@ pub(super) fn job_prepare(job: &mut Value) {
     let spec = object::map_mut(job, "spec");
     spec.insert("selector".into(), json!({"matchLabels": {key: uid}}));
     let template = spec.entry("template").or_insert(json!({}));
-    let labels = object::metadata_mut(template)
-        .entry("labels")
-        .or_insert(json!({}));
+    let labels = object::metadata_mut(template).entry("labels").or_insert(json!({}));
     for (key, value) in generated {
         labels[key] = value.as_str().into();
     }
@@ -74,12 +72,7 @@ pub(super) fn job_prepare(job: &mut Value) {
 pub(super) fn job_validate(job: &Value) -> Vec<FieldError> {
     let spec = &job["spec"];
     let mut errors = vec![];
-    for key in [
-        "parallelism",
-        "completions",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-    ] {
+    for key in ["parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished"] {
         errors.extend(count_error(spec, key));
     }
     let (mode, modes) = (text(spec, &["completionMode"]), ["NonIndexed", "Indexed"]);
@@ -165,11 +158,7 @@ pub(super) fn set_validate(set: &Value) -> Vec<FieldError> {
         _ if at(spec, &["selector"]).is_none() => {
             errors.push(FieldError::required("spec.selector", ""));
         }
-        Err(why) => errors.push(FieldError::invalid(
-            "spec.selector",
-            &spec["selector"],
-            &why,
-        )),
+        Err(why) => errors.push(FieldError::invalid("spec.selector", &spec["selector"], &why)),
         Ok(selector) if selector.is_empty() => {
             let why = "empty selector is invalid for deployment";
             errors.push(FieldError::invalid("spec.selector", &spec["selector"], why));
@@ -197,11 +186,7 @@ pub(super) fn set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let (new, old) = (&new["spec"]["selector"], &old["spec"]["selector"]);
     match new == old {
         true => vec![],
-        false => vec![FieldError::invalid(
-            "spec.selector",
-            new,
-            "field is immutable",
-        )],
+        false => vec![FieldError::invalid("spec.selector", new, "field is immutable")],
     }
 }
 
@@ -209,10 +194,7 @@ fn template_errors(spec: &Value) -> Vec<FieldError> {
     let Some(template) = at(spec, &["template"]) else {
         return vec![FieldError::required("spec.template", "")];
     };
-    let mut errors = labels(
-        at(template, &["metadata", "labels"]),
-        "spec.template.metadata.labels",
-    );
+    let mut errors = labels(at(template, &["metadata", "labels"]), "spec.template.metadata.labels");
     errors.extend(pod_spec::validate(&template["spec"], "spec.template.spec"));
     errors
 }

@@ -58,10 +58,8 @@ fn stands_for(job: &JobRow, pods: &[&PodRow]) -> String {
         (false, _) => "no pod: submitted to Slurm directly".to_owned(),
         (true, 0) => "pods that don't carry its number yet".to_owned(),
         (true, 1..=4) => {
-            let names: Vec<String> = pods
-                .iter()
-                .map(|p| format!("{}/{}", p.namespace, p.name))
-                .collect();
+            let names: Vec<String> =
+                pods.iter().map(|p| format!("{}/{}", p.namespace, p.name)).collect();
             names.join(", ")
         }
         (true, n) => format!("{n} pods: {}", phases(pods)),
@@ -74,10 +72,6 @@ pub(super) fn job_line(now: Time, job: &JobRow) -> String {
         Some(start) => format!("for {}", moment::squeue(job.end_ms.unwrap_or(now) - start)),
         None => format!("submitted {} ago", moment::kubectl(now - job.submit_ms)),
     };
-    let reason = job
-        .reason
-        .as_ref()
-        .map(|reason| format!(" ({reason})"))
-        .unwrap_or_default();
+    let reason = job.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     format!("{} {}{reason}, {since}", job.job_id, job.state)
 }

@@ -11,21 +11,11 @@ use super::{
 pub(super) fn node(frame: &Frame, node: &NodeRow) -> Explanation {
     let mut facts = vec![("state", node.state.clone())];
     facts.extend(node.reason.clone().map(|reason| ("reason", reason)));
-    facts.extend(
-        node.cordoned
-            .then(|| ("cordoned", "yes, in Kubernetes".to_owned())),
-    );
+    facts.extend(node.cordoned.then(|| ("cordoned", "yes, in Kubernetes".to_owned())));
     facts.push(("CPUs", format!("{} of {}", node.cpus_alloc, node.cpus)));
-    facts.push((
-        "memory",
-        format!("{} of {} MiB", node.memory_alloc_mb, node.memory_mb),
-    ));
+    facts.push(("memory", format!("{} of {} MiB", node.memory_alloc_mb, node.memory_mb)));
     if !node.gres.is_empty() {
-        let held = if node.gres_alloc.is_empty() {
-            "none"
-        } else {
-            &node.gres_alloc
-        };
+        let held = if node.gres_alloc.is_empty() { "none" } else { &node.gres_alloc };
         facts.push(("gres", format!("{held} of {}", node.gres)));
     }
     facts.extend((!node.pods.is_empty()).then(|| ("pods", some_of(node.pods.clone()).join(", "))));

@@ -18,11 +18,7 @@ pub(super) fn pod(frame: &Frame, now: Time, pod: &PodRow) -> Explanation {
     let mut facts = vec![("phase", phase(pod).to_owned())];
     facts.extend(pod.reason.clone().map(|reason| ("reason", reason)));
     facts.extend(pod.message.clone().map(|message| ("message", message)));
-    facts.extend(
-        pod.node
-            .as_ref()
-            .map(|node| ("node", both_names(node, pod.slurm_node.as_ref()))),
-    );
+    facts.extend(pod.node.as_ref().map(|node| ("node", both_names(node, pod.slurm_node.as_ref()))));
     facts.extend(pod.gang.clone().map(|gang| ("gang", gang)));
     facts.extend(pod.owner.clone().map(|owner| ("owner", owner)));
     facts.push(("scheduler", pod.scheduler.clone()));
@@ -50,9 +46,9 @@ fn pod_why(frame: &Frame, pod: &PodRow, job: Option<&JobRow>) -> Vec<String> {
         return vec![pod_is(pod)];
     }
     match (&pod.node, job) {
-        (Some(node), _) => vec![format!(
-            "It is bound to {node}; its containers have yet to start."
-        )],
+        (Some(node), _) => {
+            vec![format!("It is bound to {node}; its containers have yet to start.")]
+        }
         (None, Some(job)) => job_why(frame, job),
         (None, None) => without_job(frame, pod),
     }
@@ -72,16 +68,9 @@ fn pod_is(pod: &PodRow) -> String {
 fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
     let no_job = match pod.gang {
         Some(_) => "Slurm has no job for its gang yet.".to_owned(),
-        None => format!(
-            "Its scheduler is `{}`; no Slurm job stands for it.",
-            pod.scheduler
-        ),
+        None => format!("Its scheduler is `{}`; no Slurm job stands for it.", pod.scheduler),
     };
-    let mut why = match pod
-        .message
-        .as_deref()
-        .map(|message| message.trim_end_matches('.'))
-    {
+    let mut why = match pod.message.as_deref().map(|message| message.trim_end_matches('.')) {
         Some(message) => vec![format!("It waits: {message}."), no_job],
         None => vec![format!("It waits. {no_job}")],
     };
@@ -99,10 +88,7 @@ fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
 fn bound(frame: &Frame) -> Option<String> {
     let on = |node: &NodeRow| {
         let name = node.name.clone();
-        node.pods
-            .clone()
-            .into_iter()
-            .map(move |pod| format!("{pod} on {name}"))
+        node.pods.clone().into_iter().map(move |pod| format!("{pod} on {name}"))
     };
     let pods = some_of(frame.nodes.iter().flat_map(on).collect());
     (!pods.is_empty()).then(|| format!("Bound now: {}.", pods.join(", ")))
@@ -113,25 +99,14 @@ pub(super) fn gang(frame: &Frame, now: Time, namespace: &str, name: &str) -> Opt
     let is = |pod: &&PodRow| pod.namespace == namespace && pod.gang.as_deref() == Some(name);
     let members: Vec<&PodRow> = frame.pods.iter().filter(is).collect();
     let first = members.first()?;
-    let job = members
-        .iter()
-        .find_map(|pod| pod.job_id)
-        .and_then(|id| find_job(frame, id));
-    let waits = members
-        .iter()
-        .find(|pod| pod.phase == "Pending" && pod.node.is_none());
+    let job = members.iter().find_map(|pod| pod.job_id).and_then(|id| find_job(frame, id));
+    let waits = members.iter().find(|pod| pod.phase == "Pending" && pod.node.is_none());
     let why = match waits {
         Some(pod) => pod_why(frame, pod, job),
         None => gang_is(&members),
     };
     let mut facts = vec![("pods", phases(&members))];
-    facts.extend(
-        waits
-            .unwrap_or(first)
-            .message
-            .clone()
-            .map(|message| ("message", message)),
-    );
+    facts.extend(waits.unwrap_or(first).message.clone().map(|message| ("message", message)));
     facts.extend(job.map(|job| ("job", job_line(now, job))));
     Some(Explanation {
         title: format!("gang {namespace}/{name}"),
@@ -148,10 +123,7 @@ fn gang_is(members: &[&PodRow]) -> Vec<String> {
     each.dedup();
     match each.as_slice() {
         [same] if 1 < members.len() => vec![format!("All {}: {same}", members.len())],
-        _ => members
-            .iter()
-            .map(|pod| format!("{}: {}", pod.name, pod_is(pod)))
-            .collect(),
+        _ => members.iter().map(|pod| format!("{}: {}", pod.name, pod_is(pod))).collect(),
     }
 }
 
@@ -161,24 +133,18 @@ pub(crate) fn phases(pods: &[&PodRow]) -> String {
     for pod in pods {
         *counts.entry(phase(pod)).or_default() += 1;
     }
-    let counts: Vec<String> = counts
-        .iter()
-        .map(|(phase, n)| format!("{n} {phase}"))
-        .collect();
+    let counts: Vec<String> = counts.iter().map(|(phase, n)| format!("{n} {phase}")).collect();
     counts.join(", ")
 }
 
 /// The pods and their jobs.
 pub(super) fn pod_subjects(pods: &[&PodRow]) -> Vec<Subject> {
-    let mut subjects: Vec<Subject> = pods
-        .iter()
-        .filter_map(|p| p.job_id)
-        .map(Subject::Job)
-        .collect();
-    subjects.extend(pods.iter().map(|pod| Subject::Pod {
-        namespace: pod.namespace.clone(),
-        name: pod.name.clone(),
-    }));
+    let mut subjects: Vec<Subject> =
+        pods.iter().filter_map(|p| p.job_id).map(Subject::Job).collect();
+    subjects.extend(
+        pods.iter()
+            .map(|pod| Subject::Pod { namespace: pod.namespace.clone(), name: pod.name.clone() }),
+    );
     subjects.sort();
     subjects.dedup();
     subjects

@@ -12,32 +12,19 @@ pub(crate) fn job_why(frame: &Frame, job: &JobRow) -> Vec<String> {
     let reason = job.reason.as_deref().unwrap_or("None");
     let id = job.job_id;
     if job.end_ms.is_some() {
-        return vec![format!(
-            "Job {id} ended as {}; nothing will be placed for it.",
-            job.state
-        )];
+        return vec![format!("Job {id} ended as {}; nothing will be placed for it.", job.state)];
     }
     if job.start_ms.is_some() {
-        return vec![format!(
-            "Job {id} has its nodes ({}); the pods follow.",
-            job.nodes
-        )];
+        return vec![format!("Job {id} has its nodes ({}); the pods follow.", job.nodes)];
     }
     let asks = count(usize::try_from(job.cpus).unwrap_or(usize::MAX), "CPU");
     let mut why = vec![
         format!("Job {id} waits: {reason}. {}", reason_means(reason)),
-        format!(
-            "It asks for {asks} in {}, with priority {}.",
-            job.partition, job.priority
-        ),
+        format!("It asks for {asks} in {}, with priority {}.", job.partition, job.priority),
     ];
     let before = queued_before(frame, job);
     if !before.is_empty() {
-        why.push(format!(
-            "Before it in {}: {}.",
-            job.partition,
-            before.join(", ")
-        ));
+        why.push(format!("Before it in {}: {}.", job.partition, before.join(", ")));
     }
     why.extend(holders(frame, &frame.nodes));
     why.extend(unusable(&frame.nodes));
@@ -78,11 +65,7 @@ fn queued_before(frame: &Frame, job: &JobRow) -> Vec<String> {
             && (job.priority, other.job_id) < (other.priority, job.job_id)
     };
     let names = frame.jobs.iter().filter(waits).filter(earlier);
-    some_of(
-        names
-            .map(|other| format!("job {} {}", other.job_id, other.name))
-            .collect(),
-    )
+    some_of(names.map(|other| format!("job {} {}", other.job_id, other.name)).collect())
 }
 
 /// One sentence per job that holds CPUs, the largest first.
@@ -102,48 +85,31 @@ pub(crate) fn holders(frame: &Frame, nodes: &[NodeRow]) -> Vec<String> {
     let mut held: Vec<_> = held.into_iter().collect();
     held.sort_by_key(|(id, (cpus, ..))| (Reverse(*cpus), *id));
     let sentences = held.into_iter().map(|(id, (cpus, gpus, nodes))| {
-        let name = find_job(frame, id)
-            .map(|job| format!(" {}", job.name))
-            .unwrap_or_default();
+        let name = find_job(frame, id).map(|job| format!(" {}", job.name)).unwrap_or_default();
         let gpus = match gpus {
             0 => String::new(),
             n => format!(" and {}", count(n, "GPU")),
         };
         let nodes = some_of(nodes.into_iter().map(str::to_owned).collect());
-        format!(
-            "Job {id}{name} holds {}{gpus} on {}.",
-            count(cpus, "CPU"),
-            nodes.join(", ")
-        )
+        format!("Job {id}{name} holds {}{gpus} on {}.", count(cpus, "CPU"), nodes.join(", "))
     });
     some_of(sentences.collect())
 }
 
 /// One sentence per node of Slurm's that takes no new work.
 pub(crate) fn unusable(nodes: &[NodeRow]) -> Vec<String> {
-    let off = nodes
-        .iter()
-        .filter(|node| node.slurm_name.is_some() && !usable(node));
+    let off = nodes.iter().filter(|node| node.slurm_name.is_some() && !usable(node));
     let sentences = off.map(|node| {
-        let reason = node
-            .reason
-            .as_ref()
-            .map(|reason| format!(": {reason}"))
-            .unwrap_or_default();
+        let reason = node.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let cordoned = if node.cordoned { ", cordoned" } else { "" };
-        format!(
-            "Node {} takes no new work ({}{cordoned}{reason}).",
-            node.name, node.state
-        )
+        format!("Node {} takes no new work ({}{cordoned}{reason}).", node.name, node.state)
     });
     some_of(sentences.collect())
 }
 
 /// Whether Slurm would put a job there.
 pub(crate) fn usable(node: &NodeRow) -> bool {
-    let off = [
-        "drain", "drng", "down", "fail", "maint", "boot", "unk", "comp*",
-    ];
+    let off = ["drain", "drng", "down", "fail", "maint", "boot", "unk", "comp*"];
     node.slurm_name.is_some()
         && !node.cordoned
         && !off.iter().any(|state| node.state.starts_with(state))
@@ -151,16 +117,9 @@ pub(crate) fn usable(node: &NodeRow) -> bool {
 
 fn free(frame: &Frame) -> String {
     let nodes: Vec<&NodeRow> = frame.nodes.iter().filter(|node| usable(node)).collect();
-    let cpus: u32 = nodes
-        .iter()
-        .map(|n| n.cpus.saturating_sub(n.cpus_alloc))
-        .sum();
+    let cpus: u32 = nodes.iter().map(|n| n.cpus.saturating_sub(n.cpus_alloc)).sum();
     let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
-    let gpus: usize = nodes
-        .iter()
-        .flat_map(|n| &n.gpu_holders)
-        .filter(|h| h.is_none())
-        .count();
+    let gpus: usize = nodes.iter().flat_map(|n| &n.gpu_holders).filter(|h| h.is_none()).count();
     let idle = nodes.iter().filter(|n| n.cpus_alloc == 0).count();
     format!(
         "Free now: {}; {} and {} in all.",
