@@ -35,7 +35,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn path(path: &Path, what: impl ToString, hint: &'static str) -> Self {
+    pub(crate) fn path(path: &Path, what: impl std::fmt::Display, hint: &'static str) -> Self {
         Self::Path { path: path.to_owned(), what: what.to_string(), hint }
     }
 

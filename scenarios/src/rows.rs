@@ -47,7 +47,7 @@ impl Rows {
     /// An object changed.
     pub(crate) fn kube_change(&mut self, now: Time, change: &Change) {
         let object = Object(&change.object);
-        match &*change.resource {
+        match change.resource {
             "nodes" => self.names.learn_node(object),
             "pods" => {
                 self.names.learn_worker(object);

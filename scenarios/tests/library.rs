@@ -1,5 +1,5 @@
 //! The library: every `scenarios/*.yaml` passes, twice alike, and its story is `snapshots/*.snap`.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{
     fs,

@@ -115,7 +115,7 @@ impl Slurmctld {
     pub(crate) fn apply(&mut self, now: Time, decision: Decision, backfilled: bool) {
         match decision {
             Decision::Start { job, partition, allocation } => {
-                self.start_job(now, job, partition, &allocation, backfilled)
+                self.start_job(now, job, partition, &allocation, backfilled);
             }
             Decision::Wait { job, reason } => self.set_reason(job, reason),
         }

@@ -53,7 +53,7 @@ impl Bindings {
 
     pub(super) fn kube_change(&mut self, change: &Change, slurm: &Slurmctld) -> Vec<String> {
         let object = Object(&change.object);
-        match &*change.resource {
+        match change.resource {
             "nodes" => self.names.learn_node(object),
             "podgroups.scheduling.x-k8s.io" => self.learn_group(object),
             "pods" => {
@@ -126,7 +126,7 @@ impl Bindings {
         let n_members = mark(&job.submission.admin_comment)?.pods.len() as u64;
         // A pod that joins a gang after it was submitted has a job of its own.
         let is_latecomer = n_members == 1;
-        let is_early = !job.allocation.is_some() || (n_members < least && !is_latecomer);
+        let is_early = job.allocation.is_none() || (n_members < least && !is_latecomer);
         is_early.then(|| format!("I2: pod {} was bound before {least} members had room", pod.key()))
     }
 

@@ -122,7 +122,7 @@ impl Bounds {
 
     pub(super) fn kube_change(&mut self, now: Time, change: &Change) {
         let pod = Object(&change.object);
-        if &*change.resource != "pods" || pod.scheduler() != self.scheduler {
+        if change.resource != "pods" || pod.scheduler() != self.scheduler {
             return;
         }
         if change.kind == ChangeKind::Deleted {

@@ -77,7 +77,7 @@ impl Holdings {
 
     pub(super) fn kube_change(&mut self, change: &Change) -> Option<String> {
         let object = Object(&change.object);
-        match &*change.resource {
+        match change.resource {
             "nodes" => {
                 self.room.insert(object.name().to_owned(), capacity(object.0));
                 None

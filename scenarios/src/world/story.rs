@@ -85,7 +85,7 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
 
 pub(super) fn kube_change(change: &Change) -> Line {
     let object = Object(&change.object);
-    let kind = object.text(&["kind"]).unwrap_or(&change.resource);
+    let kind = object.text(&["kind"]).unwrap_or(change.resource);
     let subject = match kind {
         "Pod" => pod(object.namespace(), object.name()),
         "Node" => Subject::KubeNode(object.name().to_owned()),
