@@ -62,6 +62,11 @@ impl Laws {
         }
     }
 
+    /// When a deadline comes next.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.bounds.next_due()
+    }
+
     /// Everything found so far.
     pub(crate) fn violations(&self) -> &[String] {
         &self.findings

@@ -1,7 +1,7 @@
 //! The twin world: both clusters, the bridge between them, and one order of events.
 //!
 //! ```text
-//!        script        slurmctld        cluster         mail (requests, replies, watch events)
+//!        script        slurmctld        cluster       mail, wake-ups of the bridge, deadlines
 //!           │              │               │              │
 //!           └──────┬───────┴───────┬───────┴──────┬───────┘
 //!                  ▼  least time, then in this order
@@ -59,6 +59,7 @@ enum Source {
     Cluster,
     Mail,
     Wake,
+    Law,
 }
 
 impl World {
@@ -100,6 +101,8 @@ impl World {
             Source::Cluster => self.wake_cluster(),
             Source::Mail => self.open_mail(),
             Source::Wake => self.wake_bridge(),
+            // A deadline of the laws is looked at below, like everything.
+            Source::Law => {}
         }
         self.observe();
         true
@@ -155,6 +158,7 @@ impl World {
             self.cluster.next_wake().map(|at| (at, Source::Cluster)),
             self.mail.next_at().map(|at| (at, Source::Mail)),
             self.process.as_ref().and_then(Process::wake_at).map(|at| (at, Source::Wake)),
+            self.laws.next_due().map(|at| (at, Source::Law)),
         ]
         .into_iter()
         .flatten()

@@ -139,6 +139,10 @@ impl Bounds {
         self.watch_deletion(now, pod);
     }
 
+    pub(super) fn next_due(&self) -> Option<Time> {
+        self.due.next_at()
+    }
+
     /// Looks at every deadline that has come.
     pub(super) fn due(&mut self, now: Time, slurm: &Slurmctld, api: &KubeApi) -> Vec<String> {
         let mut findings = vec![];

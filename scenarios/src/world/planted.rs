@@ -216,7 +216,7 @@ fn i3_catches_an_index_that_has_drifted_from_the_truth() {
     world.run_until(secs(10));
     world.laws.slurm_fact(world.now, &Fact::JobReleased { job: JobId(1) }, &world.slurm);
     assert_eq!(world.violations(), Vec::<String>::new());
-    world.run_to_the_end();
+    world.laws.at_the_end(&world.slurm, world.cluster.api(), false);
     world.assert_broken("I3");
 }
 
@@ -233,11 +233,11 @@ fn i4_catches_two_jobs_of_one_workload_with_bound_pods() {
     });
     world.process.as_mut().unwrap().start();
     world.apply(&pod);
-    world.hang();
     let label = json!({ "metadata": { "labels": {
         "scheduler.slinky.slurm.net/slurm-jobid": other.to_string(),
     } } });
     world.forge(Method::MergePatch, "g-2", label);
+    world.hang();
     world.bind("g-2", "n1");
     world.assert_broken("I4");
 }
@@ -287,7 +287,8 @@ fn i6_catches_the_end_of_somebody_elses_job() {
 
 #[test]
 fn i6_catches_a_node_that_somebody_else_had_drained() {
-    let mut world = world("steps:\n  - {at: 1s, slurmNode: {name: n1, drain: bad DIMM}}\n");
+    let mut world =
+        world("steps:\n  - {at: 1s, slurmNode: {name: n1, state: drain, reason: bad DIMM}}\n");
     world.run_until(secs(10));
     let node = SlurmNode::from("n1");
     let request =
