@@ -29,6 +29,7 @@ steps:
       kind: Pod
       metadata: {name: one, namespace: slurm-bridge}
       spec:
+        restartPolicy: Never
         containers:
           - name: main
             image: busybox
@@ -82,13 +83,13 @@ fn wrong_input_is_exit_code_2_with_its_place_and_a_hint() {
     #[rustfmt::skip]
     let rows = [
         ("a typo in a key",     "behaviour:",           "behavior:",            "it.yaml:9:1",  "behaviour"),
-        ("a bad quantity",      "cpu: \"2\"",           "cpu: \"two\"",         "it.yaml:23:",  "quantity"),
-        ("an unknown partition", "-p main",             "-p mian",              "it.yaml:25:",  "main"),
+        ("a bad quantity",      "cpu: \"2\"",           "cpu: \"two\"",         "it.yaml:24:",  "quantity"),
+        ("an unknown partition", "-p main",             "-p mian",              "it.yaml:26:",  "main"),
         ("a broken conf line",  "CPUs=4",               "CPUs=four",            "it.yaml:7:",   "CPUs"),
         ("an unknown setting",  "ClusterName",          "ClustreName",          "it.yaml:4:5",  "ClusterName"),
         ("a bad duration",      "runtime: 1m",          "runtime: 1 fortnight", "it.yaml:11:",  "1h30m"),
         ("an unknown kind",     "kind: Pod",            "kind: Pid",            "it.yaml:16:",  "Pod"),
-        ("an unknown flag",     "-n1",                  "--frobnicate",         "it.yaml:25:",  "frobnicate"),
+        ("an unknown flag",     "-n1",                  "--frobnicate",         "it.yaml:26:",  "frobnicate"),
         ("no sentence first",   "why: A pod runs.\n",   "",                     "it.yaml:1:",   "why"),
         ("broken YAML",         "steps:",               "steps: [",             "it.yaml:",     ""),
     ];

@@ -1,4 +1,4 @@
-//! Scenario files, format version 1: YAML in, a checked [`Scenario`](crate::Scenario) out.
+//! Scenario files, format version 1: YAML in, a checked [`Scenario`] out.
 //!
 //! ```text
 //!  text ──▶ File (as written) ──▶ Scenario (as played)

@@ -23,7 +23,7 @@ pub enum HostlistError {
     /// A range that runs downwards.
     #[error("the range `{0}` runs downwards")]
     Backwards(String),
-    /// More names than [`NAMES_MAX`].
+    /// More names than anybody means.
     #[error("`{0}` stands for more than {NAMES_MAX} names")]
     TooMany(String),
     /// A name that is empty or holds a character that no host name has.

@@ -33,29 +33,31 @@ pub(crate) fn parse(name: &str, text: &str, files: &dyn Files) -> Result<Scenari
     scenario(name, &file, &source, files)
 }
 
-/// The one key that a file of a later version is sure to have.
+/// What to do about a file that doesn't begin with its sentence.
+const WHY_FIRST: &str = "a scenario begins with `why:` and one sentence: what does it show?";
+
+/// The keys that a file of a later version is sure to have.
 #[derive(Deserialize)]
 struct Versioned {
     version: Option<Value>,
+    why: Option<Value>,
 }
 
 fn check_version(source: &Source) -> Result<(), ScenarioError> {
     let file: Versioned = yaml::parse(source.text()).map_err(|error| source.yaml(error))?;
-    match file.version {
-        None => Ok(()),
-        Some(version) if version == 1 => Ok(()),
-        Some(version) => Err(source
+    if let Some(version) = file.version.filter(|version| *version != 1) {
+        return Err(source
             .at("version", format!("this drawbridge reads format version 1, not {version}"))
-            .hinted("write `version: 1`, or use the drawbridge that the file was written for")),
+            .hinted("write `version: 1`, or use the drawbridge that the file was written for"));
     }
+    // Its place is the top of the file, not the end where a reader of YAML misses it.
+    file.why.map(drop).ok_or_else(|| source.at("", "missing key `why`").hinted(WHY_FIRST))
 }
 
 fn check_why(file: &File, source: &Source) -> Result<(), ScenarioError> {
     let first = source.locator().locate("");
     if source.locator().locate_key("why") != first {
-        return Err(source
-            .at_key("why", "`why` is not the first key")
-            .hinted("a scenario begins by saying what it shows: move `why:` to the top"));
+        return Err(source.at_key("why", "`why` is not the first key").hinted(WHY_FIRST));
     }
     if file.why.trim().is_empty() {
         return Err(source
