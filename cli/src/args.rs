@@ -69,10 +69,10 @@ pub(crate) struct RunArgs {
     /// Write the results to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Compare each story with DIR/<scenario>.snap, and fail where they differ
+    /// Compare each story with DIR/SCENARIO.snap, and fail where they differ
     #[arg(long, value_name = "DIR", conflicts_with = "update_snapshots")]
     pub(crate) check_snapshots: Option<PathBuf>,
-    /// Write each story to DIR/<scenario>.snap
+    /// Write each story to DIR/SCENARIO.snap
     #[arg(long, value_name = "DIR")]
     pub(crate) update_snapshots: Option<PathBuf>,
     /// How many scenarios to play at a time [default: one per core]

@@ -102,7 +102,7 @@ fn why_comes_first() {
     1 | slurm:
       | ^^^^^
       |
-      = help: add `why:`
+      = help: a scenario begins with `why:` and one sentence: what does it show?
     ");
     insta::assert_snapshot!(whole(&format!("seed: 1\n{GOOD}")), @"
     error: `why` is not the first key
