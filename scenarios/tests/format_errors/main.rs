@@ -111,7 +111,7 @@ fn why_comes_first() {
     2 | why: it shows something
       | ^^^
       |
-      = help: a scenario begins by saying what it shows: move `why:` to the top
+      = help: a scenario begins with `why:` and one sentence: what does it show?
     ");
     insta::assert_snapshot!(whole(&GOOD.replace("it shows something", "''")), @"
     error: `why` says nothing
