@@ -250,3 +250,14 @@ fn the_tui_does_not_draw_into_a_pipe() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("not a terminal"));
 }
+
+#[test]
+fn the_scenario_in_the_readme_passes() {
+    let readme = fs::read_to_string(library().parent().unwrap().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("```yaml\n").unwrap();
+    let (scenario, _) = rest.split_once("```\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("readme.yaml"), scenario).unwrap();
+    let output = drawbridge(&["run", "readme.yaml"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
