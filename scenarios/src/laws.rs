@@ -142,5 +142,6 @@ impl Laws {
     fn recount(&mut self, slurm: &Slurmctld, api: &KubeApi) {
         self.findings.extend(self.holdings.recount(slurm, api));
         self.findings.extend(self.bindings.recount(api));
+        self.findings.extend(self.bounds.recount(slurm));
     }
 }

@@ -172,6 +172,8 @@ impl World {
         self.script.is_done()
             && self.checks_until <= self.now
             && self.log.last_story() + QUIET_AFTER <= next
+            // A request, a reply or a restart is still on its way.
+            && self.mail.is_empty()
             && self.cluster.next_wake().is_none()
             && !self.slurm.jobs().any(|job| self.will_act(job))
     }

@@ -122,11 +122,12 @@ impl Bindings {
     fn check_gang(&self, pod: Object<'_>, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let group = format!("{}/{}", pod.namespace(), pod.gang()?);
         let least = *self.groups.get(&group)?;
+        let has_room = self.allocations.get(&job).is_some_and(|nodes| !nodes.is_empty());
         let job = slurm.job(job)?;
         let n_members = mark(&job.submission.admin_comment)?.pods.len() as u64;
         // A pod that joins a gang after it was submitted has a job of its own.
         let is_latecomer = n_members == 1;
-        let is_early = job.allocation.is_none() || (n_members < least && !is_latecomer);
+        let is_early = !has_room || (n_members < least && !is_latecomer);
         is_early.then(|| format!("I2: pod {} was bound before {least} members had room", pod.key()))
     }
 
@@ -152,15 +153,28 @@ impl Bindings {
         }
     }
 
-    /// Counts the bound pods again, from the store.
-    pub(super) fn recount(&self, api: &KubeApi) -> Option<String> {
+    /// Counts the bound pods again, from the store, and the jobs that they have.
+    pub(super) fn recount(&self, api: &KubeApi) -> Vec<String> {
         let is_bound = |pod: &Object<'_>| {
             pod.scheduler() == self.scheduler && pod.node().is_some() && !pod.is_terminal()
         };
         let pods = api.list("pods").map(|pod| Object(pod)).filter(is_bound);
         let counted: BTreeSet<&str> = pods.map(Object::uid).collect();
         let kept: BTreeSet<&str> = self.bound.keys().map(String::as_str).collect();
-        (counted != kept)
-            .then(|| format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len()))
+        let mut jobs: BTreeMap<String, BTreeMap<JobId, u32>> = BTreeMap::new();
+        for (job, workload) in self.bound.values().filter_map(|bound| bound.of.as_ref()) {
+            *jobs.entry(workload.clone()).or_default().entry(*job).or_default() += 1;
+        }
+        let pods = (counted != kept).then(|| {
+            format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len())
+        });
+        let jobs = (jobs != self.jobs).then(|| {
+            format!(
+                "I4: {} workloads have bound pods, the index says {}",
+                jobs.len(),
+                self.jobs.len()
+            )
+        });
+        pods.into_iter().chain(jobs).collect()
     }
 }

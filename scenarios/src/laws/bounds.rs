@@ -11,14 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use drawbridge_core::{SlurmRequest, names::FINALIZER};
 use drawbridge_fakes::{Change, ChangeKind, KubeApi};
 use drawbridge_sim::{EventQueue, Fact, JobId, Slurmctld, Span, Time};
+use serde_json::Value;
 
 use super::ownership::{Mark, mark};
 use crate::object::Object;
 
 /// Twice the slowest poll.
 const TWO_POLLS: Span = Span::secs(60);
-/// From a gang's first binding to its last.
-const BINDING_WINDOW: Span = Span::secs(10);
+/// From a gang's first binding to its last; the bridge gives up on a binding after a minute.
+const BINDING_WINDOW: Span = Span::secs(75);
 /// From being deletable to being without our finalizer.
 const DELETABLE: Span = Span::secs(60);
 /// From a pod's creation to the first thing that the bridge does for it.
@@ -40,8 +41,8 @@ enum Due {
     OneJob(String),
     /// I5: this pod is without our finalizer, or gone.
     Deletable(Key, String),
-    /// I7: no pod of this job runs any more.
-    Ended(JobId),
+    /// I7: the pods that this job had when its nodes were released run no more.
+    Ended(JobId, Time, BTreeMap<String, Key>),
     /// I8: the bridge has done something for this pod.
     Served(Key, String),
     /// I9: the pods of this job say what it waits for.
@@ -59,6 +60,8 @@ pub(super) struct Bounds {
     submitted: BTreeSet<Key>,
     /// Pods that name a job by their label.
     pods: BTreeMap<JobId, BTreeSet<Key>>,
+    /// Pods that are bound for a job and have not ended, by uid.
+    bound: BTreeMap<JobId, BTreeMap<String, Key>>,
     /// Jobs of ours that have not ended, by workload.
     live: BTreeMap<String, BTreeSet<JobId>>,
     /// What each waiting job of ours has waited for, and since when.
@@ -76,6 +79,7 @@ impl Bounds {
             up_since: None,
             submitted: BTreeSet::new(),
             pods: BTreeMap::new(),
+            bound: BTreeMap::new(),
             live: BTreeMap::new(),
             reasons: BTreeMap::new(),
             running_clocks: BTreeSet::new(),
@@ -111,7 +115,11 @@ impl Bounds {
                 self.reasons.remove(job);
             }
             Fact::JobEnded { job, .. } => self.job_ended(*job, slurm),
-            Fact::JobReleased { job } => self.due.push(now + TWO_POLLS, Due::Ended(*job)),
+            Fact::JobReleased { job } => {
+                if let Some(pods) = self.bound.get(job) {
+                    self.due.push(now + TWO_POLLS, Due::Ended(*job, now, pods.clone()));
+                }
+            }
             Fact::JobPlanned { .. }
             | Fact::JobRequeued { .. }
             | Fact::JobChanged { .. }
@@ -135,6 +143,7 @@ impl Bounds {
         if let Some(job) = pod.job() {
             self.pods.entry(job).or_default().insert(pod.key());
             self.watch_gang(now, pod, job);
+            self.note_bound(pod, job);
         }
         self.watch_deletion(now, pod);
     }
@@ -168,6 +177,16 @@ impl Bounds {
             .collect()
     }
 
+    /// Counts the live jobs of ours again, from the model.
+    pub(super) fn recount(&self, slurm: &Slurmctld) -> Option<String> {
+        let live = slurm.jobs().filter(|job| !job.state.is_end()).map(|job| job.id);
+        let counted: BTreeSet<JobId> =
+            live.filter(|job| self.our_mark(*job, slurm).is_some()).collect();
+        let kept: BTreeSet<JobId> = self.live.values().flatten().copied().collect();
+        (counted != kept)
+            .then(|| format!("I4b: the jobs {counted:?} live, the index says {kept:?}"))
+    }
+
     fn judge(&mut self, now: Time, due: &Due, slurm: &Slurmctld, api: &KubeApi) -> Option<String> {
         match due {
             Due::GangBound(job) => self.judge_gang(*job, slurm, api),
@@ -180,7 +199,7 @@ impl Bounds {
                 let is_held = pod.has_finalizer(FINALIZER);
                 is_held.then(|| format!("I5: pod {key} can't be deleted: our finalizer is on it"))
             }
-            Due::Ended(job) => self.judge_ended(now, *job, slurm, api),
+            Due::Ended(job, released, pods) => self.judge_ended(now, *job, *released, pods, api),
             Due::Served(key, uid) => self.judge_served(key, uid, api),
             Due::Explained(job) => self.judge_explained(now, *job, slurm, api),
         }
@@ -200,18 +219,19 @@ impl Bounds {
         &mut self,
         now: Time,
         job: JobId,
-        slurm: &Slurmctld,
+        released: Time,
+        pods: &BTreeMap<String, Key>,
         api: &KubeApi,
     ) -> Option<String> {
-        let bound = |pod: &Object<'_>| pod.job() == Some(job) && pod.node().is_some();
-        let key = self.pods_of(job, slurm, api).find(|pod| bound(pod) && !pod.is_terminal())?.key();
-        let ended = slurm.job(job).and_then(|job| job.end_time).unwrap_or_default();
-        let grace = find(api, &key)
-            .and_then(|pod| pod.at(&["spec", "terminationGracePeriodSeconds"])?.as_u64())
-            .unwrap_or(30);
-        let bound = ended + TWO_POLLS + Span::secs(grace);
+        let is_left = |(uid, key): &(&String, &Key)| {
+            find(api, key).is_some_and(|pod| pod.uid() == *uid && !pod.is_terminal())
+        };
+        let (_, key) = pods.iter().find(is_left)?;
+        let grace = find(api, key)?.at(&["spec", "terminationGracePeriodSeconds"]);
+        let grace = grace.and_then(Value::as_u64).unwrap_or(30);
+        let bound = released + TWO_POLLS + Span::secs(grace);
         if now < bound {
-            self.due.push(bound, Due::Ended(job));
+            self.due.push(bound, Due::Ended(job, released, pods.clone()));
             return None;
         }
         Some(format!("I7: pod {key} still runs, but Slurm released job {job}"))
@@ -295,6 +315,24 @@ impl Bounds {
         }
     }
 
+    fn note_bound(&mut self, pod: Object<'_>, job: JobId) {
+        if pod.node().is_some() && !pod.is_terminal() {
+            let pods = self.bound.entry(job).or_default();
+            pods.insert(pod.uid().to_owned(), pod.key());
+        } else {
+            self.unbind(pod, job);
+        }
+    }
+
+    fn unbind(&mut self, pod: Object<'_>, job: JobId) {
+        if let Some(pods) = self.bound.get_mut(&job) {
+            pods.remove(pod.uid());
+            if pods.is_empty() {
+                self.bound.remove(&job);
+            }
+        }
+    }
+
     fn watch_deletion(&mut self, now: Time, pod: Object<'_>) {
         let is_held = pod.is_terminating()
             && pod.has_finalizer(FINALIZER)
@@ -307,6 +345,9 @@ impl Bounds {
 
     fn forget(&mut self, pod: Object<'_>) {
         self.submitted.remove(&pod.key());
+        if let Some(job) = pod.job() {
+            self.unbind(pod, job);
+        }
         self.running_clocks.remove(&format!("deletion {}", pod.uid()));
         if let Some(job) = pod.job()
             && let Some(pods) = self.pods.get_mut(&job)

@@ -17,10 +17,18 @@ pub(super) struct Holdings {
     memory: BTreeMap<String, u64>,
     /// What each job was given.
     given: BTreeMap<JobId, std::sync::Arc<Allocation>>,
-    /// What running pods hold on each Kubernetes node: milli-CPUs, MiB.
-    pods: BTreeMap<String, BTreeMap<String, (u64, u64)>>,
-    /// What each Kubernetes node has: milli-CPUs, MiB.
-    room: BTreeMap<String, (u64, u64)>,
+    /// What running pods hold on each Kubernetes node, by uid.
+    pods: BTreeMap<String, BTreeMap<String, Amounts>>,
+    /// What each Kubernetes node has.
+    room: BTreeMap<String, Amounts>,
+}
+
+/// What pods may not hold more of than there is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amounts {
+    cpu_milli: u64,
+    memory_mib: u64,
+    gpus: u64,
 }
 
 impl Holdings {
@@ -97,32 +105,45 @@ impl Holdings {
         if held.insert(pod.uid().to_owned(), requests(pod.0)).is_some() {
             return None;
         }
-        let (cpu, memory) = held.values().fold((0, 0), |(a, b), (x, y)| (a + x, b + y));
-        let (cpu_room, memory_room) = self.room.get(node).copied().unwrap_or_default();
-        let is_over = cpu_room < cpu || memory_room < memory;
-        is_over.then(|| {
-            format!("I3: pods on {node} hold {cpu}m CPU of {cpu_room}m and {memory} MiB of {memory_room} MiB")
-        })
+        let all = held.values().fold(Amounts::default(), |all, one| all.plus(*one));
+        let room = self.room.get(node).copied().unwrap_or_default();
+        (!all.fits(room)).then(|| format!("I3: pods on {node} hold {all:?} of {room:?}"))
     }
 
     /// Counts everything again, from the model and the store.
     pub(super) fn recount(&self, slurm: &Slurmctld, api: &KubeApi) -> Vec<String> {
-        let mut counted = BTreeMap::new();
+        let [slots, memory] = self.recount_slurm(slurm);
+        slots.into_iter().chain(memory).chain(self.recount_pods(api)).collect()
+    }
+
+    fn recount_slurm(&self, slurm: &Slurmctld) -> [Option<String>; 2] {
+        let (mut counted, mut memory) = (BTreeMap::new(), BTreeMap::<String, u64>::new());
         for job in slurm.jobs().filter(|job| job.holds_nodes()) {
-            let allocation = job.allocation.as_deref();
-            counted.extend(allocation.into_iter().flat_map(slots).map(|slot| (slot, job.id)));
+            let Some(allocation) = job.allocation.as_deref() else { continue };
+            counted.extend(slots(allocation).into_iter().map(|slot| (slot, job.id)));
+            for share in &allocation.nodes {
+                *memory.entry(share.node.as_str().to_owned()).or_default() += share.memory_mib;
+            }
         }
-        let running =
-            api.list("pods").map(|pod| Object(pod)).filter(|pod| pod.phase() == "Running");
-        let running: BTreeSet<&str> = running.map(Object::uid).collect();
+        let is_held = |(_, mib): &(&String, &u64)| 0 < **mib;
+        let same_memory = memory.iter().filter(is_held).eq(self.memory.iter().filter(is_held));
+        let (n, kept) = (counted.len(), self.slots.len());
+        [
+            (counted != self.slots)
+                .then(|| format!("I3: {n} slots are held, the index says {kept}")),
+            (!same_memory)
+                .then(|| format!("I3: jobs hold {memory:?} MiB, the index says {:?}", self.memory)),
+        ]
+    }
+
+    fn recount_pods(&self, api: &KubeApi) -> Option<String> {
+        let pods = api.list("pods").map(|pod| Object(pod));
+        let running: BTreeSet<&str> =
+            pods.filter(|pod| pod.phase() == "Running").map(Object::uid).collect();
         let kept: BTreeSet<&str> =
             self.pods.values().flatten().map(|(uid, _)| uid.as_str()).collect();
-        let slots = (counted != self.slots).then(|| {
-            format!("I3: {} slots are held, the index says {}", counted.len(), self.slots.len())
-        });
-        let pods = (running != kept)
-            .then(|| format!("I3: {} pods run, the index says {}", running.len(), kept.len()));
-        slots.into_iter().chain(pods).collect()
+        let (n, index) = (running.len(), kept.len());
+        (running != kept).then(|| format!("I3: {n} pods run, the index says {index}"))
     }
 }
 
@@ -138,27 +159,47 @@ fn slots(allocation: &Allocation) -> Vec<String> {
     all
 }
 
-fn capacity(node: &Value) -> (u64, u64) {
-    let of = |name: &str| {
-        let allocatable = Object(node).at(&["status", "allocatable"]).and_then(|it| it.get(name));
-        allocatable.or_else(|| Object(node).at(&["status", "capacity"]).and_then(|it| it.get(name)))
-    };
-    (
-        quantity(of("cpu")).map_or(0, Quantity::milli),
-        quantity(of("memory")).map_or(0, Quantity::ceil_mib),
-    )
+impl Amounts {
+    fn plus(self, other: Self) -> Self {
+        // Destructured so that a new field can't be forgotten here.
+        let Self { cpu_milli, memory_mib, gpus } = other;
+        Self {
+            cpu_milli: self.cpu_milli + cpu_milli,
+            memory_mib: self.memory_mib + memory_mib,
+            gpus: self.gpus + gpus,
+        }
+    }
+
+    fn fits(self, room: Self) -> bool {
+        let Self { cpu_milli, memory_mib, gpus } = room;
+        self.cpu_milli <= cpu_milli && self.memory_mib <= memory_mib && self.gpus <= gpus
+    }
+
+    /// Reads a map of Kubernetes quantities.
+    fn of(map: Option<&Value>) -> Self {
+        let of = |name: &str| quantity(map.and_then(|map| map.get(name)));
+        let gpus = map.and_then(Value::as_object).into_iter().flatten();
+        let gpus = gpus.filter(|(name, _)| name.ends_with("/gpu"));
+        Self {
+            cpu_milli: of("cpu").map_or(0, Quantity::milli),
+            memory_mib: of("memory").map_or(0, Quantity::ceil_mib),
+            gpus: gpus.filter_map(|(_, it)| quantity(Some(it))).map(Quantity::ceil_units).sum(),
+        }
+    }
 }
 
-fn requests(pod: &Value) -> (u64, u64) {
+fn capacity(node: &Value) -> Amounts {
+    let node = Object(node);
+    Amounts::of(node.at(&["status", "allocatable"]).or_else(|| node.at(&["status", "capacity"])))
+}
+
+fn requests(pod: &Value) -> Amounts {
     let containers = Object(pod).at(&["spec", "containers"]).and_then(Value::as_array);
-    containers.into_iter().flatten().fold((0, 0), |(cpu, memory), container| {
-        let of = |name: &str| {
-            quantity(Object(container).at(&["resources", "requests"]).and_then(|it| it.get(name)))
-        };
-        (
-            cpu + of("cpu").map_or(0, Quantity::milli),
-            memory + of("memory").map_or(0, Quantity::ceil_mib),
-        )
+    containers.into_iter().flatten().fold(Amounts::default(), |all, container| {
+        let part = |name: &str| Object(container).at(&["resources", name]);
+        // A limit without a request is a request too; GPUs have only limits.
+        let (asked, limits) = (Amounts::of(part("requests")), Amounts::of(part("limits")));
+        all.plus(Amounts { gpus: asked.gpus.max(limits.gpus), ..asked })
     })
 }
 

@@ -173,6 +173,8 @@ impl World {
                 if let Some(process) = &mut self.process {
                     process.watches.insert(stream, watch);
                 }
+                // What changed since the list that it follows is told at once.
+                self.speak_watches();
             }
             Ok(_) => {}
             Err(response) => {
