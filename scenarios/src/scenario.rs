@@ -56,6 +56,10 @@ impl Scenario {
 pub struct Step {
     /// When.
     pub at: Time,
+    /// The line of the scenario's file on which it begins, from 1.
+    pub line: usize,
+    /// Whether it may be refused: its key `unchecked`. Without it a refusal fails the run.
+    pub unchecked: bool,
     /// What.
     pub action: Action,
 }

@@ -50,6 +50,11 @@ impl Source {
         &self.locator
     }
 
+    /// The line on which the value at `path` begins.
+    pub(crate) fn line(&self, path: &str) -> usize {
+        self.locator.locate(path).unwrap_or_else(|| self.locator.nearest(path)).0
+    }
+
     /// A mistake in the value at `path`, or in what is nearest to it.
     pub(crate) fn at(&self, path: &str, what: impl Into<String>) -> ScenarioError {
         let place = self.locator.locate(path);

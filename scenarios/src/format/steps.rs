@@ -22,8 +22,8 @@ use crate::{
 pub(crate) struct StepEntry {
     /// When, from the beginning: `0s`, `1h30m`. Steps at one time happen in the order of the file.
     pub(crate) at: Lasting,
-    /// Don't refuse manifests whose annotations name partitions that don't exist: the mistake is
-    /// what the scenario is about.
+    /// The mistake is what the scenario is about: manifests aren't looked through for names and
+    /// fields that don't exist, and a step that is refused doesn't fail the run.
     #[serde(default)]
     pub(crate) unchecked: bool,
     /// Create or change objects, as `kubectl apply`.

@@ -40,13 +40,15 @@ impl Timeline<'_> {
     pub(crate) fn read(&self, entries: &[StepEntry]) -> Result<Vec<Step>, ScenarioError> {
         let mut steps = vec![];
         for (index, entry) in entries.iter().enumerate() {
+            let here = path::index("steps", index);
             let at = entry.at.from_start();
             if at > self.until {
-                let path = path::key(&path::index("steps", index), "at");
-                return Err(self.source.after_the_end(&path));
+                return Err(self.source.after_the_end(&path::key(&here, "at")));
             }
-            let actions = self.step(entry, &path::index("steps", index))?;
-            steps.extend(actions.into_iter().map(|action| Step { at, action }));
+            let line = self.source.line(&here);
+            let unchecked = entry.unchecked;
+            let actions = self.step(entry, &here)?;
+            steps.extend(actions.into_iter().map(|action| Step { at, line, unchecked, action }));
         }
         steps.sort_by_key(|step| step.at);
         Ok(steps)
