@@ -5,6 +5,8 @@
 //! exist, or an earlier generation of it is ending, its pods are parked. A pod that comes after the
 //! gang's job was submitted gets a job of its own.
 
+use drawbridge_sim::JobId;
+
 use super::Bridge;
 use crate::{
     ending::Farewell,
@@ -33,7 +35,7 @@ impl Bridge {
     }
 
     /// Ends a job of ours that stands for nobody.
-    pub(super) fn end_orphan(&mut self, job: drawbridge_sim::JobId, workload: Uid) {
+    pub(super) fn end_orphan(&mut self, job: JobId, workload: Uid) {
         let why = "no workload needs it";
         self.endings.begin(&mut self.out, job, workload, Farewell::Cancel, why);
     }
@@ -57,8 +59,12 @@ impl Bridge {
         }
     }
 
+    /// Whether it has a job of its own, or had one that ended while no bridge ran.
     fn has_own_job(&self, pod: &PodView) -> bool {
-        self.jobs.live_of(pod.uid()).next().is_some()
+        let label = pod.job_label().and_then(|label| label.parse().ok()).map(JobId);
+        let labelled = label.and_then(|job| self.jobs.get(job));
+        labelled.is_some_and(|job| job.workload == *pod.uid())
+            || self.jobs.live_of(pod.uid()).next().is_some()
     }
 
     fn house_in_gang(&mut self, pod: &PodView, group: &ObjectKey) {

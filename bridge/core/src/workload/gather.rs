@@ -38,6 +38,9 @@ impl Workload {
         if let Some(found) = self.adopt(context).or_else(|| self.bound_without_job(context)) {
             return Some(found);
         }
+        if let Some(job) = self.ended_meanwhile(context) {
+            return self.catch_up(context, job);
+        }
         if !self.views(context).any(PodView::wants_a_place) {
             let held = self.views(context).any(PodView::has_finalizer);
             return (!held).then_some(Stage::Closed);
@@ -161,6 +164,18 @@ impl Workload {
         }
         context.poller.want_job(job);
         Some(Stage::Running { job })
+    }
+
+    /// The job that a waiting pod's label names, if it is ours and ended while no bridge ran.
+    fn ended_meanwhile(&self, context: &Context<'_>) -> Option<JobId> {
+        let waiting = self.views(context).filter(|pod| pod.wants_a_place());
+        let labels = waiting.filter_map(|pod| pod.job_label()?.parse().ok()).map(JobId);
+        let ended = |job: &JobId| {
+            context.job(*job).is_some_and(|ours| {
+                ours.workload == self.id && matches!(ours.standing(), Standing::Ended(_))
+            })
+        };
+        labels.filter(ended).max().filter(|job| !self.was_given_back(context, *job))
     }
 
     /// The pods that could start, in rank order; none while some are missing.

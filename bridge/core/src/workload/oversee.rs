@@ -66,6 +66,30 @@ impl Workload {
         self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
     }
 
+    /// A job that ended while no bridge ran means what it would have meant before our eyes.
+    pub(super) fn catch_up(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
+        let crowd = self.crowd(context);
+        let trouble = self.trouble(context, job, crowd)?;
+        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
+    }
+
+    /// Whether a bridge before us may have cancelled the job itself, to submit another: its gang
+    /// had lost a pod, or its nodes were of no use. Slurm doesn't say who cancelled a job, and to
+    /// try again does less harm than to remove pods that nobody meant.
+    pub(super) fn was_given_back(&self, context: &Context<'_>, job: JobId) -> bool {
+        if self.views(context).any(explain::is_disrupted) {
+            return false;
+        }
+        let useless = matches!(self.seats(context, job), Some(Err(_)));
+        useless || context.job(job).is_some_and(|ours| !self.is_complete(context, ours.pods()))
+    }
+
+    /// Whether all these pods are here and want a place.
+    fn is_complete(&self, context: &Context<'_>, pods: &[ObjectKey]) -> bool {
+        pods.iter()
+            .all(|key| self.views(context).any(|pod| pod.key() == *key && pod.wants_a_place()))
+    }
+
     fn crowd(&self, context: &Context<'_>) -> Crowd {
         let mut crowd = Crowd::default();
         for pod in self.views(context) {
@@ -136,10 +160,7 @@ impl Workload {
     fn shrunk(&mut self, context: &mut Context<'_>, job: JobId, crowd: Crowd) -> Option<Stage> {
         if !self.was_bound {
             let mark = context.job(job)?.mark.as_ref()?;
-            let wants = |key: &ObjectKey| {
-                self.views(context).any(|pod| pod.key() == *key && pod.wants_a_place())
-            };
-            let complete = mark.pods.iter().all(wants);
+            let complete = self.is_complete(context, &mark.pods);
             return (!complete).then(|| self.end(context, job, "a pod of the gang is gone"));
         }
         let binding = matches!(self.stage, Stage::Binding { .. });
@@ -170,7 +191,6 @@ impl Workload {
         match self.seats(context, job)? {
             Ok(seats) => Some(Stage::Placing { job, seats }),
             Err(why) => {
-                self.failures += 1;
                 let stage = self.end(context, job, &why);
                 self.setback = Some(why);
                 Some(stage)
@@ -298,8 +318,9 @@ impl Workload {
         context.jobs.forget(job, context.out.last_call());
         self.was_bound = false;
         self.failed = false;
-        let again = self.failures > 0 && self.views(context).any(PodView::wants_a_place);
         let setback = self.setback.clone();
+        let came_to_nothing = setback.is_some() || self.failures > 0;
+        let again = came_to_nothing && self.views(context).any(PodView::wants_a_place);
         Some(if again { self.back_off(context, setback) } else { Stage::Gathering })
     }
 }

@@ -161,3 +161,94 @@ fn a_bound_pod_whose_job_is_gone_after_a_restart_is_removed() {
     "#);
     assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Pending);
 }
+
+/// A waiting pod whose job ends in this state, while the bridge is up or down.
+fn job_of_a_waiting_pod_ends(state: &ObservedState, bridge_is_up: bool) -> Town {
+    let mut town = Town::new().start();
+    town.pod("p", 4, &json!({}));
+    town.pass(2);
+    if !bridge_is_up {
+        town.crash();
+    }
+    town.dialogue();
+    town.slurm("job 7 ends", |slurm| {
+        slurm.jobs.get_mut(&JobId(7)).unwrap().state = state.clone();
+    });
+    town.restart_if_dead();
+    town.pass(5);
+    town
+}
+
+#[test]
+fn a_job_cancelled_while_the_bridge_is_down_takes_its_waiting_pod_along() {
+    let mut town = job_of_a_waiting_pod_ends(&ObservedState::Cancelled, false);
+    insta::assert_snapshot!(town.dialogue(), @r#"
+    00:00:02.000 < job 7 ends
+    00:00:02.000     > event SlurmJobEnded: Slurm job 7 ended: CANCELLED
+    00:00:02.000     > condition on pods/p/status: DisruptionTarget=True: Slurm job 7 ended: CANCELLED
+    00:00:02.000     > Post pods/p/eviction {"apiVersion":"policy/v1","deleteOptions":{"preconditions":{"uid":"uid-p"}},"kind":"Eviction","metadata":{}}
+    00:00:02.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
+    "#);
+}
+
+#[test]
+fn it_makes_no_difference_whether_the_bridge_was_up_when_the_job_of_a_waiting_pod_ended() {
+    #[rustfmt::skip]
+    let rows = [
+        (ObservedState::Cancelled, "the pod is gone",    1),
+        (ObservedState::Deadline,  "the pod is gone",    1),
+        (ObservedState::Failed,    "the pod waits on",   2),
+        (ObservedState::Timeout,   "the pod waits on",   2),
+        (ObservedState::NodeFail,  "the pod waits on",   2),
+    ];
+    for (state, pod, jobs) in rows {
+        for bridge_is_up in [true, false] {
+            let mut town = job_of_a_waiting_pod_ends(&state, bridge_is_up);
+            let is_there = town.kube.pod("p").is_some();
+            let found = if is_there { "the pod waits on" } else { "the pod is gone" };
+            let case = format!("{state:?}, bridge up: {bridge_is_up}\n{}", town.dialogue());
+            assert_eq!((found, town.slurm.jobs.len()), (pod, jobs), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_slurm_forgot_while_the_bridge_was_down_is_submitted_again() {
+    let mut town = Town::new().start();
+    town.pod("p", 4, &json!({}));
+    town.pass(2);
+    town.crash();
+    town.slurm("Slurm forgets job 7", |slurm| slurm.jobs.clear());
+    town.dialogue();
+    town.restart();
+    town.pass(5);
+    insta::assert_snapshot!(town.dialogue(), @r#"
+    00:00:02.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
+    00:00:02.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
+    "#);
+}
+
+#[test]
+fn a_gang_whose_job_was_given_back_before_the_crash_is_not_taken_for_cancelled() {
+    let mut town = Town::new().start();
+    town.group("g", 2);
+    for pod in ["w-0", "w-1", "w-2"] {
+        town.pod(pod, 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
+    }
+    town.pass(3);
+    town.dialogue();
+    town.fate("cancel job 7", Fate::CrashAfter);
+    town.delete("w-1");
+    town.pass(2);
+    town.restart();
+    town.pass(5);
+    insta::assert_snapshot!(town.dialogue(), @r#"
+    00:00:03.000 < pod w-1 deleted
+    00:00:03.000     > cancel job 7
+    00:00:03.000 < crashed
+    00:00:05.000     > MergePatch pods/w-1 {"metadata":{"finalizers":[]}}
+    00:00:06.000     > submit g: 2 x 2 CPUs, PerCpu(512), not on []
+    00:00:06.000     > MergePatch pods/w-0 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
+    00:00:06.000     > MergePatch pods/w-2 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
+    "#);
+}

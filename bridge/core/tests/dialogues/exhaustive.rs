@@ -50,6 +50,17 @@ fn lose_everything(town: &mut Town) {
     settle_without_starting(town);
 }
 
+/// Somebody cancels every job while it waits.
+fn cancel_everything(town: &mut Town) {
+    settle_without_starting(town);
+    town.slurm("every job is cancelled", |slurm| {
+        for job in slurm.jobs.values_mut() {
+            job.state = ObservedState::Cancelled;
+        }
+    });
+    settle_without_starting(town);
+}
+
 fn begin(nth: Option<(usize, Fate)>) -> Town {
     let mut town = Town::new();
     if let Some((nth, fate)) = nth {
@@ -145,5 +156,13 @@ fn pods_whose_job_ended_are_gone_whatever_request_meets_its_fate() {
         check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
         let ended = states(town).iter().all(|state| **state == ObservedState::Timeout);
         check(ended && town.slurm.jobs.len() == 2, "no job but those that ran into their limit")
+    });
+}
+
+#[test]
+fn pods_whose_job_was_cancelled_are_gone_whatever_request_meets_its_fate() {
+    every_fate(cancel_everything, |town| {
+        check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
+        check(town.slurm.jobs.len() == 2, "no job was submitted in their place")
     });
 }

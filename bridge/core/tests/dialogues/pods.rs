@@ -195,3 +195,23 @@ fn a_pod_with_a_bad_annotation_is_refused_until_it_is_changed() {
     00:00:06.000     > MergePatch pods/q {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
     "#);
 }
+
+#[test]
+fn a_job_on_a_node_that_kubernetes_lacks_is_given_back_once_and_tried_again_after_a_second() {
+    let mut town = Town::new().start();
+    town.slurm.add_node("n9");
+    town.pod("p", 4, &json!({}));
+    town.slurm("job 7 runs on n9", |slurm| slurm.start(7, &[("n9", 4)]));
+    town.pass(4);
+    insta::assert_snapshot!(town.dialogue(), @r#"
+    00:00:00.000 < pod p created
+    00:00:00.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
+    00:00:00.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
+    00:00:00.000 < job 7 runs on n9
+    00:00:01.000     > cancel job 7
+    00:00:02.000     > event SlurmUnavailable: Slurm job 7 was given node n9, which is no Kubernetes node
+    00:00:02.000     > condition on pods/p/status: PodScheduled=False: Slurm job 7 was given node n9, which is no Kubernetes node
+    00:00:03.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
+    00:00:03.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
+    "#);
+}
