@@ -1,6 +1,7 @@
 //! From pods to a Slurm job: total, with refusals as data.
 
 mod resources;
+mod unsupported;
 
 use drawbridge_sim::SlurmNode;
 
@@ -13,6 +14,7 @@ use crate::{
     view::PodView,
 };
 pub(crate) use resources::Ask;
+use unsupported::Unsupported;
 
 /// Stands for the pods in Slurm. Ends with 0 or 1 as we tell it by signal, so that Slurm accounts
 /// for the pods' outcome; outlives TERM, so that its nodes stay taken until the pods are gone.
@@ -45,9 +47,9 @@ pub(crate) enum Refusal {
     /// A NodeSet's own worker.
     #[error("{}", crate::admission::WORKER_REFUSED)]
     Worker,
-    /// Claims are for later.
-    #[error("can't schedule pod with a resource claim")]
-    ResourceClaim,
+    /// A wish that Slurm can't be told.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// A value in an annotation.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
@@ -71,9 +73,7 @@ impl Shape {
             if pod.is_worker() {
                 return Err(Refusal::Worker);
             }
-            if !pod.spec.resource_claims.is_empty() {
-                return Err(Refusal::ResourceClaim);
-            }
+            unsupported::check(pod)?;
             ask = ask.max(resources::ask(pod)?);
         }
         Ok(Self { ask, annotations: Annotations::read(draft.layers)? })

@@ -68,6 +68,8 @@ pub(crate) struct PodSpec {
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) scheduling_gates: Vec<Value>,
     pub(crate) resource_claims: Vec<Value>,
+    pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
+    pub(crate) volumes: Vec<Volume>,
     pub(crate) termination_grace_period_seconds: Option<u64>,
 }
 
@@ -82,6 +84,31 @@ pub(crate) struct Container {
     pub(crate) resources: Resources,
     /// `Always` makes an init container a sidecar.
     pub(crate) restart_policy: Option<String>,
+    pub(crate) ports: Vec<Port>,
+}
+
+/// A port of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Port {
+    /// The port of the node, or 0.
+    pub(crate) host_port: u32,
+}
+
+/// A volume, as far as it is tied to a place.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Volume {
+    pub(crate) name: String,
+    pub(crate) persistent_volume_claim: Option<Value>,
+    pub(crate) ephemeral: Option<Value>,
+}
+
+/// How pods are to be spread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct SpreadConstraint {
+    pub(crate) when_unsatisfiable: String,
 }
 
 /// Requests and limits.
@@ -92,11 +119,20 @@ pub(crate) struct Resources {
     pub(crate) limits: Amounts,
 }
 
-/// The part of affinity that Slurm can be told about.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Which nodes, and which neighbours. Slurm can be told about nodes alone.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Affinity {
     pub(crate) node_affinity: NodeAffinity,
+    pub(crate) pod_affinity: PodAffinity,
+    pub(crate) pod_anti_affinity: PodAffinity,
+}
+
+/// Rules about neighbours.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodAffinity {
+    pub(crate) required_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Rules about nodes.
