@@ -4,13 +4,28 @@
 //! it; on one object today's wins. Between objects the one nearer to the pod wins: the pod itself,
 //! its PodGroup, then its owners up to the topmost.
 
+mod unknown;
+
 use std::collections::BTreeMap;
 
 use drawbridge_sim::Quantity;
 
 use crate::names::DISTRIBUTION;
+pub(crate) use unknown::unknown;
 
-const PREFIXES: [&str; 2] = ["slurmjob.slinky.slurm.net/", "slinky.slurm.net/"];
+/// Today's prefix, which is for jobs alone.
+const PREFIX: &str = "slurmjob.slinky.slurm.net/";
+/// The prefix before it, which other tools use as well.
+const OLD_PREFIX: &str = "slinky.slurm.net/";
+const PREFIXES: [&str; 2] = [PREFIX, OLD_PREFIX];
+
+/// Everything that may stand behind a prefix.
+#[rustfmt::skip]
+const KEYS: [&str; 18] = [
+    "account", "constraints", "cpu-per-task", "exclusive", "gres", "group-id", "job-name",
+    "licenses", "max-nodes", "mem-per-node", "min-nodes", "partition", "priority", "qos",
+    "reservation", "timelimit", "user-id", "wckey",
+];
 
 /// What the annotations say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,6 +112,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// The key as written, and its value.
     fn find(&self, key: &str) -> Option<(String, &str)> {
+        debug_assert!(KEYS.contains(&key), "{key} isn't among the known keys");
         self.layers.iter().rev().find_map(|layer| {
             PREFIXES.iter().find_map(|prefix| {
                 let full = format!("{prefix}{key}");
@@ -205,6 +221,14 @@ mod tests {
                 error.to_string(),
                 format!("annotation {key} is `{value}`, but must be {right}")
             );
+        }
+    }
+
+    #[test]
+    fn every_known_key_is_read() {
+        for key in KEYS {
+            let read = Annotations::read(&[&layer(&[(&format!("{PREFIX}{key}"), "x")])]);
+            assert_ne!(read, Ok(Annotations::default()), "{key}");
         }
     }
 

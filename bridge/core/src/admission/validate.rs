@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{allow, refuse, scheduler_name};
 use crate::{
-    annotations::Annotations,
+    annotations::{self, Annotations},
     config::Config,
     names::{BRIDGE_USER, JOB_ID_LABEL, NODE_ANNOTATION, WORKER_LABEL},
 };
@@ -39,7 +39,7 @@ fn on_create(pod: &Value) -> Option<String> {
         "can't schedule a pod with a resourceclaim, use the annotation \
          slurmjob.slinky.slurm.net/gres to request devices instead"
     } else {
-        return annotations(pod);
+        return bad_annotation(pod);
     };
     Some(fault.into())
 }
@@ -56,11 +56,12 @@ fn on_update(request: &Value) -> Option<String> {
     (node(new) != node(old)).then(|| "can't update a running pod's external node annotation".into())
 }
 
-/// Values that can't be used. What only an owner's annotations say is checked at translation.
-fn annotations(pod: &Value) -> Option<String> {
+/// Keys that nobody reads and values that can't be used. What only an owner's annotations say is
+/// checked at translation.
+fn bad_annotation(pod: &Value) -> Option<String> {
     let annotations = BTreeMap::deserialize(&pod["metadata"]["annotations"]).unwrap_or_default();
-    let fault = Annotations::read(&[&annotations]).err()?;
-    Some(fault.to_string())
+    let fault = || Annotations::read(&[&annotations]).err().map(|fault| fault.to_string());
+    annotations::unknown(&annotations).or_else(fault)
 }
 
 fn is_worker(pod: &Value) -> bool {
@@ -104,6 +105,7 @@ mod tests {
             (json!({}), &json!([{ "name": "gpu" }]), "can't schedule a pod with a resourceclaim, use the annotation slurmjob.slinky.slurm.net/gres to request devices instead"),
             (json!({ "labels": { WORKER_LABEL: "n" } }), &none, WORKER_REFUSED),
             (json!({ "ownerReferences": [{ "kind": "NodeSet" }] }), &none, WORKER_REFUSED),
+            (json!({ "annotations": { "slinky.slurm.net/timelmit": "60" } }), &none, "annotation slinky.slurm.net/timelmit is unknown; did you mean slinky.slurm.net/timelimit? (known after slinky.slurm.net/ are: account, constraints, cpu-per-task, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, partition, priority, qos, reservation, timelimit, user-id, wckey)"),
             (json!({ "annotations": { "slinky.slurm.net/timelimit": "1h" } }), &none, "annotation slinky.slurm.net/timelimit is `1h`, but must be a whole number of minutes, at least 1"),
         ];
         for (metadata, claims, expected) in rows {
