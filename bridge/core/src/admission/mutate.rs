@@ -6,6 +6,7 @@ use super::{allow, in_managed_namespace, scheduler_name};
 use crate::{config::Config, names::MANAGED_TAINT};
 
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
+const NODE_NAME: &str = "/spec/nodeName";
 
 pub(super) fn respond(config: &Config, request: &Value) -> Value {
     if request["operation"] != "CREATE" {
@@ -15,8 +16,23 @@ pub(super) fn respond(config: &Config, request: &Value) -> Value {
     if patch.is_empty() {
         return allow();
     }
+    let warnings = warnings(&patch, &request["object"]);
     let text = Value::Array(patch).to_string();
-    json!({ "allowed": true, "patchType": "JSONPatch", "patch": base64(text.as_bytes()) })
+    let mut response =
+        json!({ "allowed": true, "patchType": "JSONPatch", "patch": base64(text.as_bytes()) });
+    if !warnings.is_empty() {
+        response["warnings"] = json!(warnings);
+    }
+    response
+}
+
+/// What whoever created the pod would not expect.
+fn warnings(patch: &[Value], pod: &Value) -> Vec<String> {
+    let removed = patch.iter().any(|op| op["op"] == "remove" && op["path"] == NODE_NAME);
+    let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+    let warning =
+        || format!("spec.nodeName `{node}` was removed: Slurm chooses the node of this pod");
+    removed.then(warning).into_iter().collect()
 }
 
 fn patch(config: &Config, request: &Value) -> Vec<Value> {
@@ -34,7 +50,7 @@ fn patch(config: &Config, request: &Value) -> Vec<Value> {
         }));
     }
     if pod["spec"]["nodeName"].as_str().is_some_and(|node| !node.is_empty()) {
-        patch.push(json!({ "op": "remove", "path": "/spec/nodeName" }));
+        patch.push(json!({ "op": "remove", "path": NODE_NAME }));
     }
     patch.extend(toleration(config, &pod["spec"]["tolerations"]));
     patch
@@ -90,6 +106,20 @@ mod tests {
         remove /spec/nodeName null
         add /spec/tolerations [{effect:NoExecute,key:slinky.slurm.net/managed-node,operator:Equal,value:slurm-bridge-scheduler}]
         ");
+    }
+
+    #[test]
+    fn whoever_names_a_node_is_warned_that_it_was_removed() {
+        let warned = |namespace: &str, spec: Value| {
+            let object = json!({ "spec": spec });
+            let request =
+                json!({ "operation": "CREATE", "namespace": namespace, "object": object });
+            respond(&Config::as_shipped(), &request)["warnings"].to_string()
+        };
+        let node = json!({ "nodeName": "n1" });
+        insta::assert_snapshot!(warned("slurm-bridge", node.clone()), @r#"["spec.nodeName `n1` was removed: Slurm chooses the node of this pod"]"#);
+        assert_eq!(warned("slurm-bridge", json!({})), "null", "nothing was removed");
+        assert_eq!(warned("elsewhere", node), "null", "and there it stays");
     }
 
     #[test]
