@@ -172,6 +172,10 @@ impl Endings {
 }
 
 impl Ending {
+    /// The mark alone decides whose job this is. The time of submission would not: a requeue
+    /// rewrites it, so the same job comes back with another one, and nothing that Slurm says tells
+    /// that from a number given out anew. A number given out anew has another mark, or none, unless
+    /// it is our own job for the same workload: then to end it is right as well.
     fn read(&mut self, out: &mut Outbox, cluster: &str, job: JobId, found: Option<&ObservedJob>) {
         let ours = found.filter(|found| {
             Mark::read(&found.admin_comment, cluster)
