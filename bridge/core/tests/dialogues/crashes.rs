@@ -252,3 +252,37 @@ fn a_gang_whose_job_was_given_back_before_the_crash_is_not_taken_for_cancelled()
     00:00:06.000     > MergePatch pods/w-2 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
     "#);
 }
+
+#[test]
+fn a_job_given_back_for_its_node_before_the_crash_is_not_taken_for_cancelled() {
+    let mut town = Town::new().start();
+    town.slurm.add_node("n9");
+    town.pod("p", 4, &json!({}));
+    town.fate("cancel job 7", Fate::CrashAfter);
+    town.slurm("job 7 runs on n9", |slurm| slurm.start(7, &[("n9", 4)]));
+    town.pass(2);
+    town.restart();
+    town.pass(5);
+    assert!(town.kube.pod("p").is_some(), "{}", town.dialogue());
+    assert_eq!(town.slurm.jobs.len(), 2, "{}", town.dialogue());
+}
+
+#[test]
+fn a_latecomers_own_job_cancelled_while_the_bridge_is_down_takes_the_latecomer_alone() {
+    let mut town = Town::new().start();
+    town.group("g", 2);
+    for pod in ["w-0", "w-1", "late"] {
+        town.pod(pod, 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
+        town.pass(if pod == "w-1" { 3 } else { 0 });
+    }
+    town.pass(3);
+    town.crash();
+    town.slurm("job 8, the latecomer's, is cancelled", |slurm| {
+        slurm.jobs.get_mut(&JobId(8)).unwrap().state = ObservedState::Cancelled;
+    });
+    town.restart();
+    town.pass(5);
+    let here = ["w-0", "w-1", "late"].map(|pod| town.kube.pod(pod).is_some());
+    assert_eq!(here, [true, true, false], "{}", town.dialogue());
+    assert_eq!(town.slurm.jobs.len(), 2, "{}", town.dialogue());
+}
