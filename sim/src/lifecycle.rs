@@ -240,20 +240,21 @@ impl Slurmctld {
     }
 
     fn release_nodes(&mut self, now: Time, job: JobId) {
-        self.facts.push(Fact::JobReleased { job });
         self.give_back(job);
         self.forget_later(now, job);
         self.tell_dependents(now, job);
         self.ask_for_cycle(now);
     }
 
-    /// The nodes are free; the job still says which they were.
-    pub(crate) fn give_back(&mut self, job: JobId) {
+    /// The nodes are free; the job still says which they were. The only way out of an allocation,
+    /// so whoever follows the facts sees every holder's end.
+    fn give_back(&mut self, job: JobId) {
         let Some(record) = self.job_mut(job) else {
             return;
         };
         let was_completing = std::mem::take(&mut record.completing);
         let allocation = record.allocation.clone();
+        self.facts.push(Fact::JobReleased { job });
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
             self.with_node(share.index, |node| {
                 node.usage.give_back(share);

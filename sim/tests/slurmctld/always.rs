@@ -1,6 +1,8 @@
 //! What is true after any operations whatsoever.
 
-use drawbridge_sim::{JobId, JobState, NodeUpdate, Signal, Span, Time};
+use std::collections::BTreeSet;
+
+use drawbridge_sim::{Fact, JobId, JobState, NodeUpdate, Signal, Span, Time};
 use proptest::prelude::*;
 
 use crate::lab::{Lab, root};
@@ -104,6 +106,26 @@ proptest! {
             act(&mut lab, op);
             prop_assert_eq!(lab.ctld.check(), Ok(()), "after {:?}", op);
         }
+    }
+
+    #[test]
+    fn every_start_is_followed_by_exactly_one_release_before_the_next(ops in prop::collection::vec(op(), 1..60)) {
+        let mut lab = Lab::new(CONF);
+        ops.iter().for_each(|op| act(&mut lab, op));
+        let waiting: Vec<_> = lab.ctld.jobs().map(|job| job.id).collect();
+        waiting.into_iter().for_each(|job| act(&mut lab, &Op::Cancel(job.0)));
+        lab.pass(10);
+        let mut holders = BTreeSet::new();
+        for fact in lab.ctld.take_facts() {
+            if let Fact::JobStarted { job, .. } = fact {
+                prop_assert!(holders.insert(job), "{job} started twice");
+            } else if let Fact::JobReleased { job } = fact {
+                prop_assert!(holders.remove(&job), "{job} held nothing");
+            } else if let Fact::JobRequeued { job, .. } = fact {
+                prop_assert!(!holders.contains(&job), "{job} still holds");
+            }
+        }
+        prop_assert!(holders.is_empty(), "never released: {holders:?}");
     }
 
     #[test]
