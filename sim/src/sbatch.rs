@@ -7,7 +7,7 @@ mod flags;
 mod words;
 
 use crate::{
-    Begin, GresAsk, GresPer, MemoryAsk, PartitionName, SlurmNode, Span, Submission,
+    Begin, GresAsk, GresPer, MemoryAsk, PartitionName, SlurmNode, Span, Submission, TimeLimit,
     conf::parse_megabytes, expand_hostlist, parse_time_limit, time_spec::TIME_LIMIT_FORMS,
 };
 use flags::Flag;
@@ -75,7 +75,11 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
         Flag::TasksPerNode => job.ntasks_per_node = Some(count(value)?),
         Flag::Time => {
             let limit = parse_time_limit(&value.text);
-            job.time_limit = Some(limit.ok_or_else(|| bad(value, TIME_LIMIT_FORMS))?);
+            // As sbatch(1) says, 0 is no limit at all.
+            job.time_limit = Some(match limit.ok_or_else(|| bad(value, TIME_LIMIT_FORMS))? {
+                TimeLimit::Of(Span::ZERO) => TimeLimit::Unlimited,
+                limit @ (TimeLimit::Of(_) | TimeLimit::Unlimited) => limit,
+            });
         }
         Flag::Partition => {
             job.partitions = value.text.split(',').map(PartitionName::from).collect();

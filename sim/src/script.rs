@@ -1,7 +1,9 @@
 //! What a batch script will do, as far as its text says.
 //!
 //! Understood are `trap 'exit N' SIGNAL…` and `trap '' SIGNAL…` lines, `sleep TIME` (also behind
-//! `exec`, and with `&`), endless loops, and a last `exit N`. Everything else takes no time.
+//! `exec`, and with `&`), endless loops, and a last `exit N`. Everything else takes no time:
+//! a script without any of these ends as soon as it has started. Who knows better gives the job
+//! a [`JobBehaviour`].
 
 use std::collections::BTreeMap;
 

@@ -170,8 +170,10 @@ impl GresAsk {
             .unwrap_or(word)
             .replace('=', ":");
         let parts: Vec<_> = plain.split(':').collect();
-        let count = |text: &str| {
-            parse_count(text).ok_or_else(|| format!("`{text}` in `{word}` is no count"))
+        let count = |text: &str| match parse_count(text) {
+            Some(Some(count)) => Ok(count),
+            Some(None) => Err(format!("`{text}` in `{word}` is too large")),
+            None => Err(format!("`{text}` in `{word}` is no count")),
         };
         let named = |name: &str, kind: Option<&str>, count| Self {
             name: name.into(),
@@ -192,8 +194,8 @@ impl GresAsk {
     }
 }
 
-/// A count with Slurm's suffixes: `4`, `2K`, `1M`.
-pub(crate) fn parse_count(text: &str) -> Option<u64> {
+/// A count with Slurm's suffixes: `4`, `2K`, `1M`; `Some(None)` is one that is too large.
+fn parse_count(text: &str) -> Option<Option<u64>> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(end);
     let factor = match suffix.to_ascii_uppercase().as_str() {
@@ -203,7 +205,8 @@ pub(crate) fn parse_count(text: &str) -> Option<u64> {
         "G" => 1 << 30,
         _ => return None,
     };
-    digits.parse::<u64>().ok()?.checked_mul(factor)
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(factor));
+    (!digits.is_empty()).then_some(count)
 }
 
 /// A wall-clock limit.
@@ -347,6 +350,19 @@ mod tests {
         }
         for text in ["gpu:", ":1", "gpu:2x", "gpu:a:b:c", "gpu:a100:x"] {
             assert!(GresAsk::parse_list(text, GresPer::Node).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_gres_count_that_is_too_large_is_called_so() {
+        #[rustfmt::skip]
+        let rows = [
+            ("gpu:99999999999999999999", "`99999999999999999999` in `gpu:99999999999999999999` is too large"),
+            ("gpu:a:99999999999999G",    "`99999999999999G` in `gpu:a:99999999999999G` is too large"),
+            ("gpu:a:few",                "`few` in `gpu:a:few` is no count"),
+        ];
+        for (text, error) in rows {
+            assert_eq!(GresAsk::parse_list(text, GresPer::Node).unwrap_err(), error);
         }
     }
 

@@ -27,6 +27,15 @@ fn the_usual_flags_are_understood() {
 }
 
 #[test]
+fn a_time_limit_of_zero_is_none_at_all() {
+    for text in ["-t 0", "--time=0:00", "-t UNLIMITED"] {
+        assert_eq!(parse_sbatch(text).unwrap().time_limit, Some(TimeLimit::Unlimited), "{text}");
+    }
+    let half = parse_sbatch("-t 0:30").unwrap().time_limit;
+    assert_eq!(half, Some(TimeLimit::Of(Span::secs(30))));
+}
+
+#[test]
 fn fewer_tasks_than_nodes_lower_the_nodes() {
     let job = parse_sbatch("-N4 -n2 --wrap true").unwrap();
     assert_eq!((job.min_nodes, job.max_nodes), (Some(2), Some(2)));
