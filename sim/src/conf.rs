@@ -6,6 +6,7 @@
 //!                        known, not honoured yet ──▶ Note  └─ unknown, or wrong ──▶ ConfError
 //! ```
 
+mod down;
 mod gres;
 mod known;
 mod line;
@@ -138,10 +139,12 @@ struct Reader {
     release: Release,
     nodes: Vec<NodeSpec>,
     node_defaults: node::NodeFields,
+    gres_used: Vec<(String, line::Place)>,
     node_sets: BTreeMap<String, Vec<String>>,
     partition_defaults: partition::PartitionFields,
     partitions: Vec<partition::PartitionFields>,
     params: Params,
+    job_ids_at: Option<line::Place>,
     notes: Vec<Note>,
     end: line::Place,
 }
@@ -152,10 +155,12 @@ impl Reader {
             release,
             nodes: vec![],
             node_defaults: node::NodeFields::default(),
+            gres_used: vec![],
             node_sets: BTreeMap::new(),
             partition_defaults: partition::PartitionFields::default(),
             partitions: vec![],
             params: Params::as_shipped(),
+            job_ids_at: None,
             notes: vec![],
             end: line::Place { file, line: 1, column: 1 },
         }
@@ -168,17 +173,21 @@ impl Reader {
             "nodename" => self.node_line(line),
             "partitionname" => self.partition_line(line),
             "nodeset" => self.node_set_line(line),
-            "downnodes" => self.down_nodes_line(line),
+            "downnodes" => down::read_line(line, &mut self.nodes, &mut self.notes),
             "frontendname" | "switchname" => {
                 let what = format!("{} is not modelled", first.key);
                 self.notes.push(first.place.note(what));
                 Ok(())
             }
-            _ => line
-                .words
-                .iter()
-                .try_for_each(|word| params::read(&mut self.params, word, &mut self.notes)),
+            _ => line.words.iter().try_for_each(|word| self.param(word)),
         }
+    }
+
+    fn param(&mut self, word: &line::Word) -> Result<(), ConfError> {
+        if word.is("FirstJobId") || word.is("MaxJobId") {
+            self.job_ids_at = Some(word.value_place);
+        }
+        params::read(&mut self.params, word, &mut self.notes)
     }
 
     fn node_line(&mut self, line: &Line) -> Result<(), ConfError> {
@@ -187,6 +196,7 @@ impl Reader {
             self.node_defaults = fields;
             return Ok(());
         }
+        self.gres_used.extend(fields.gres_names());
         for spec in fields.specs(&line.words[0])? {
             if self.nodes.iter().any(|node| node.name == spec.name) {
                 let what = format!("node `{}` is defined twice", spec.name);
@@ -207,8 +217,25 @@ impl Reader {
             let what = format!("partition `{}` is defined twice", fields.name);
             return Err(line.words[0].value_place.error(what, "name each partition once"));
         }
+        self.one_default(&fields);
         self.partitions.push(fields);
         Ok(())
+    }
+
+    /// As in Slurm, the last one wins.
+    fn one_default(&mut self, fields: &partition::PartitionFields) {
+        let Some(place) = fields.default_at else {
+            return;
+        };
+        for other in &mut self.partitions {
+            if let Some(before) = other.default_at.take() {
+                let text = format!(
+                    "partition `{}` is the default instead of `{}` (line {}): the last one wins",
+                    fields.name, other.name, before.line
+                );
+                self.notes.push(place.note(text));
+            }
+        }
     }
 
     fn node_set_line(&mut self, line: &Line) -> Result<(), ConfError> {
@@ -217,22 +244,22 @@ impl Reader {
         Ok(())
     }
 
-    fn down_nodes_line(&mut self, line: &Line) -> Result<(), ConfError> {
-        let names = value::hostlist(&line.words[0])?;
-        let state = line.words[1..].iter().find(|word| word.is("State"));
-        let drained =
-            state.is_some_and(|word| word.value.to_ascii_lowercase().starts_with("drain"));
-        for name in names {
-            let node = self.nodes.iter_mut().find(|node| node.name.as_str() == name);
-            let node = node.ok_or_else(|| {
-                line.words[0].value_place.error(
-                    format!("DownNodes names `{name}`, which no NodeName line defines"),
-                    "put the NodeName line above",
-                )
-            })?;
-            (node.starts_down, node.starts_drained) = (!drained, drained);
+    /// What only the whole file can tell.
+    fn check(&self) -> Result<(), ConfError> {
+        let types = &self.params.gres_types;
+        if let Some((name, place)) = self.gres_used.iter().find(|(name, _)| !types.contains(name)) {
+            let what = format!("GresTypes does not list `{name}`");
+            let all: Vec<_> = types.iter().chain([name]).map(String::as_str).collect();
+            return Err(place.error(what, format!("add GresTypes={}", all.join(","))));
         }
-        Ok(())
+        let Params { first_job_id, max_job_id, .. } = self.params;
+        match self.job_ids_at {
+            Some(place) if max_job_id < first_job_id => Err(place.error(
+                format!("FirstJobId={first_job_id} is larger than MaxJobId={max_job_id}"),
+                "make FirstJobId the smaller one",
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn finish(self) -> Result<Parsed, ConfError> {
@@ -244,6 +271,7 @@ impl Reader {
             let hint = "add a line such as `PartitionName=main Nodes=ALL Default=YES`";
             return Err(self.end.error("no partition is defined", hint));
         }
+        self.check()?;
         let partitions: Vec<_> = self
             .partitions
             .iter()

@@ -11,7 +11,7 @@ pub(super) fn refuse_or_note(
     notes: &mut Vec<Note>,
 ) -> Result<(), ConfError> {
     if known.iter().any(|name| word.is(name)) {
-        notes.push(word.place.note(format!("{} is not honoured yet", word.key)));
+        notes.push(word.not_honoured());
         return Ok(());
     }
     let what = format!("{place} does not know `{}`", word.key);

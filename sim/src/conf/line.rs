@@ -46,6 +46,11 @@ impl Word {
         self.key.eq_ignore_ascii_case(key)
     }
 
+    /// Slurm knows it, and the model doesn't honour it.
+    pub(super) fn not_honoured(&self) -> Note {
+        self.place.note(format!("{} is not honoured yet", self.key))
+    }
+
     /// An error about the value.
     pub(super) fn bad(&self, hint: impl Into<String>) -> ConfError {
         let what = format!("{}={} is not understood", self.key, self.value);

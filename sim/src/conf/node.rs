@@ -6,12 +6,14 @@ use crate::{GresAsk, GresPer, SlurmNode};
 
 use super::{
     ConfError, Note, known,
-    line::{Line, Word},
+    line::{Line, Place, Word},
     value,
 };
 
 /// Most of one generic resource on a node: they are kept one by one.
 const GRES_MAX: u64 = 4096;
+/// Most CPUs of a node, and of each number that multiplies to them: Slurm counts in 16 bits.
+const CPUS_MAX: u32 = 65_535;
 
 /// A node as `slurm.conf` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +114,7 @@ pub(super) struct NodeFields {
     threads_per_core: Option<u32>,
     memory_mib: Option<u64>,
     gres: Vec<GresSpec>,
+    gres_at: Option<Place>,
     features: Vec<String>,
     weight: Option<u32>,
     down: bool,
@@ -136,21 +139,21 @@ pub(super) fn read_line(
 impl NodeFields {
     fn read(&mut self, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
         match word.key.to_ascii_lowercase().as_str() {
-            "cpus" | "procs" => self.cpus = Some(value::positive(word)?),
-            "boards" => self.boards = Some(value::positive(word)?),
-            "sockets" => self.sockets = Some(value::positive(word)?),
-            "socketsperboard" => self.sockets_per_board = Some(value::positive(word)?),
-            "corespersocket" => self.cores_per_socket = Some(value::positive(word)?),
-            "threadspercore" => self.threads_per_core = Some(value::positive(word)?),
+            "cpus" | "procs" => self.cpus = Some(value::up_to(word, CPUS_MAX)?),
+            "boards" => self.boards = Some(value::up_to(word, CPUS_MAX)?),
+            "sockets" => self.sockets = Some(value::up_to(word, CPUS_MAX)?),
+            "socketsperboard" => self.sockets_per_board = Some(value::up_to(word, CPUS_MAX)?),
+            "corespersocket" => self.cores_per_socket = Some(value::up_to(word, CPUS_MAX)?),
+            "threadspercore" => self.threads_per_core = Some(value::up_to(word, CPUS_MAX)?),
             "realmemory" => self.memory_mib = Some(value::megabytes(word)?),
-            "gres" => self.gres = read_gres(word)?,
+            "gres" => (self.gres, self.gres_at) = (read_gres(word)?, Some(word.value_place)),
             "feature" | "features" => self.features = words(&word.value),
             "weight" => self.weight = Some(value::number(word)?),
             "state" => self.state(word, notes)?,
             "nodeaddr" => self.addresses = value::hostlist(word)?,
             "nodehostname" => self.hostnames = value::hostlist(word)?,
             "port" => self.ports = read_ports(word)?,
-            "tmpdisk" | "reason" | "coresspeccount" => {}
+            "reason" => {}
             _ => return known::refuse_or_note(word, known::NODE, "NodeName", notes),
         }
         Ok(())
@@ -170,6 +173,12 @@ impl NodeFields {
             }
         }
         Ok(())
+    }
+
+    /// The generic resources that the line names, and where.
+    pub(super) fn gres_names(&self) -> impl Iterator<Item = (String, Place)> {
+        let named = self.gres.iter().map(|gres| gres.name.clone());
+        named.zip(std::iter::repeat(self.gres_at).flatten())
     }
 
     /// One specification for each name that the line gives.
@@ -215,16 +224,16 @@ impl NodeFields {
 
     /// CPUs alone make that many sockets of one core; a shape alone makes the CPUs.
     fn shape(&self, name: &Word) -> Result<Shape, ConfError> {
-        let boards = self.boards.unwrap_or(1);
-        let sockets = self.sockets.or(self.sockets_per_board.map(|n| n * boards));
         let (cores, threads) =
             (self.cores_per_socket.unwrap_or(1), self.threads_per_core.unwrap_or(1));
-        let sockets = match (sockets, self.cpus) {
-            (Some(sockets), _) => sockets,
-            (None, Some(cpus)) => (cpus / (cores * threads)).max(1),
-            (None, None) => 1,
+        let sockets = self.all_sockets(cores, threads);
+        let all_cores = sockets.and_then(|sockets| sockets.checked_mul(cores));
+        let all_threads = all_cores.and_then(|cores| cores.checked_mul(threads));
+        let all = sockets.zip(all_cores).zip(all_threads.filter(|cpus| *cpus <= CPUS_MAX));
+        let Some(((sockets, all_cores), all_threads)) = all else {
+            let what = format!("boards, sockets, cores and threads make more than {CPUS_MAX} CPUs");
+            return Err(name.place.error(what, "make their product smaller"));
         };
-        let (all_cores, all_threads) = (sockets * cores, sockets * cores * threads);
         match self.cpus {
             None => Ok(Shape::new(all_threads, sockets, cores, threads)),
             Some(cpus) if cpus == all_threads => Ok(Shape::new(cpus, sockets, cores, threads)),
@@ -234,6 +243,17 @@ impl NodeFields {
                 format!("CPUs={cpus} fits neither {all_cores} cores nor {all_threads} threads"),
                 "make CPUs the product of sockets, cores and threads, or leave it out",
             )),
+        }
+    }
+
+    /// Sockets on all boards; `None` where they are more than can be counted.
+    fn all_sockets(&self, cores: u32, threads: u32) -> Option<u32> {
+        let on_a_board = self.sockets_per_board;
+        match (self.sockets, on_a_board, self.cpus) {
+            (Some(sockets), _, _) => Some(sockets),
+            (None, Some(sockets), _) => sockets.checked_mul(self.boards.unwrap_or(1)),
+            (None, None, Some(cpus)) => Some((cpus / cores.checked_mul(threads)?).max(1)),
+            (None, None, None) => Some(1),
         }
     }
 }

@@ -4,6 +4,9 @@ use crate::Span;
 
 use super::{ConfError, Note, known, line::Word, value};
 
+/// Largest number of a job: the bits above say which cluster of a federation it is of.
+const JOB_ID_MAX: u32 = 0x03ff_ffff;
+
 /// Parameters, each with the value that Slurm gives it when `slurm.conf` is silent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -45,6 +48,8 @@ pub struct Params {
     pub over_time_limit: Option<Span>,
     /// `FirstJobId`.
     pub first_job_id: u32,
+    /// `MaxJobId`: when a number comes to it, the next one is `first_job_id` again.
+    pub max_job_id: u32,
     /// `MaxJobCount`.
     pub max_job_count: usize,
     /// `ReturnToService`.
@@ -148,6 +153,7 @@ impl Params {
             min_job_age: Some(Span::secs(300)),
             over_time_limit: Some(Span::ZERO),
             first_job_id: 1,
+            max_job_id: 0x03ff_0000,
             max_job_count: 10_000,
             return_to_service: 0,
             job_requeue: true,
@@ -172,8 +178,14 @@ pub(super) fn read(
         "prioritytype" => params.priority = priority_type(word)?,
         "defmempernode" => params.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
         "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
-        "maxmempernode" => params.max_mem = MemoryDefault::per_node(value::megabytes(word)?),
-        "maxmempercpu" => params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
+        "maxmempernode" => {
+            params.max_mem = MemoryDefault::per_node(value::megabytes(word)?);
+            notes.push(word.not_honoured());
+        }
+        "maxmempercpu" => {
+            params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?);
+            notes.push(word.not_honoured());
+        }
         "killwait" => params.kill_wait = value::seconds(word)?,
         "minjobage" => {
             let age = value::seconds(word)?;
@@ -182,14 +194,15 @@ pub(super) fn read(
         "overtimelimit" => {
             params.over_time_limit = value::count_or_unlimited(word)?.map(|m| Span::mins(m.into()));
         }
-        "firstjobid" => params.first_job_id = value::positive(word)?,
+        "firstjobid" => params.first_job_id = value::up_to(word, JOB_ID_MAX)?,
+        "maxjobid" => params.max_job_id = value::up_to(word, JOB_ID_MAX)?,
         "maxjobcount" => params.max_job_count = value::positive(word)? as usize,
         "returntoservice" => {
             let at = value::one_of(word, &["0", "1", "2"])?;
             params.return_to_service = u32::try_from(at).unwrap_or_default();
         }
         "jobrequeue" => params.job_requeue = value::one_of(word, &["0", "1"])? == 1,
-        "authinfo" => auth_info(params, word)?,
+        "authinfo" => auth_info(params, word, notes)?,
         "grestypes" => {
             params.gres_types = word.value.split(',').map(|name| name.trim().into()).collect();
         }
@@ -263,11 +276,18 @@ fn priority_type(word: &Word) -> Result<PriorityType, ConfError> {
     value::one_of(word, &["priority/basic", "priority/multifactor"]).map(|at| types[at])
 }
 
-fn auth_info(params: &mut Params, word: &Word) -> Result<(), ConfError> {
-    for part in word.value.split(',') {
-        if let Some(secs) = part.trim().strip_prefix("cred_expire=") {
-            let secs = secs.parse().map_err(|_| word.bad("write cred_expire=seconds"))?;
-            params.cred_expire = Span::secs(secs);
+fn auth_info(params: &mut Params, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
+    for part in word.value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match part.split_once('=').unwrap_or((part, "")) {
+            ("cred_expire", secs) => {
+                let secs = secs.parse().map_err(|_| word.bad("write cred_expire=seconds"))?;
+                params.cred_expire = Span::secs(secs);
+            }
+            // How daemons trust each other: nothing here depends on it.
+            ("socket" | "ttl", _) => {}
+            (key, _) => {
+                notes.push(word.place.note(format!("AuthInfo={key} is not honoured yet")));
+            }
         }
     }
     Ok(())

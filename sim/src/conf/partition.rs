@@ -75,7 +75,8 @@ impl PartitionState {
 pub(super) struct PartitionFields {
     pub(super) name: String,
     nodes: Option<(String, Place)>,
-    default: bool,
+    /// Where `Default=YES` stands.
+    pub(super) default_at: Option<Place>,
     max_time: Option<Span>,
     default_time: Option<Span>,
     min_nodes: u32,
@@ -109,7 +110,7 @@ impl PartitionFields {
     fn read(&mut self, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
         match word.key.to_ascii_lowercase().as_str() {
             "nodes" => self.nodes = Some((word.value.clone(), word.value_place)),
-            "default" => self.default = value::yes_no(word)?,
+            "default" => self.default_at = value::yes_no(word)?.then_some(word.place),
             "maxtime" => self.max_time = value::limit(word)?,
             "defaulttime" => self.default_time = value::limit(word)?,
             "minnodes" => self.min_nodes = value::number(word)?,
@@ -126,8 +127,14 @@ impl PartitionFields {
             "lln" => self.lln = value::yes_no(word)?,
             "defmempernode" => self.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
             "defmempercpu" => self.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
-            "maxmempernode" => self.max_mem = MemoryDefault::per_node(value::megabytes(word)?),
-            "maxmempercpu" => self.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
+            "maxmempernode" => {
+                self.max_mem = MemoryDefault::per_node(value::megabytes(word)?);
+                notes.push(word.not_honoured());
+            }
+            "maxmempercpu" => {
+                self.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?);
+                notes.push(word.not_honoured());
+            }
             _ => return known::refuse_or_note(word, known::PARTITION, "PartitionName", notes),
         }
         Ok(())
@@ -157,7 +164,7 @@ impl PartitionFields {
             name: self.name.as_str().into(),
             nodes: self.node_places(nodes, sets)?,
             nodes_text: self.nodes.as_ref().map_or(String::new(), |(text, _)| text.clone()),
-            default: self.default,
+            default: self.default_at.is_some(),
             max_time: self.max_time,
             default_time: self.default_time,
             min_nodes: self.min_nodes,

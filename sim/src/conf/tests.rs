@@ -1,5 +1,7 @@
 //! What slurm.conf texts are read as, and how wrong ones are refused.
 
+use proptest::prelude::*;
+
 use super::*;
 
 const NODES: &str = "NodeName=n[1-4] CPUs=16 RealMemory=64000\n";
@@ -81,6 +83,158 @@ fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     slurm.conf:2:1: SchedulerParameters=bf_max_job_user is not honoured yet
     slurm.conf:4:28: AllowGroups is not honoured yet
     ");
+}
+
+#[test]
+fn limits_of_memory_and_other_words_without_effect_are_noted() {
+    let text = "\
+MaxMemPerNode=1000
+MaxMemPerCPU=1000 AuthInfo=socket=/run/munge,cred_expire=30,use_client_ids
+NodeName=n[1-4] CPUs=16 TmpDisk=5 CoreSpecCount=1
+PartitionName=a Nodes=ALL Default=YES MaxMemPerCPU=5
+PartitionName=b Nodes=ALL MaxMemPerNode=5 Default=YES
+DownNodes=n1 State=FAIL Reason=fan
+";
+    let Parsed { config, notes } = parse(text).unwrap();
+    let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(notes.join("\n"), @"
+    slurm.conf:1:1: MaxMemPerNode is not honoured yet
+    slurm.conf:2:1: MaxMemPerCPU is not honoured yet
+    slurm.conf:2:19: AuthInfo=use_client_ids is not honoured yet
+    slurm.conf:3:25: TmpDisk is not honoured yet
+    slurm.conf:3:35: CoreSpecCount is not honoured yet
+    slurm.conf:4:39: MaxMemPerCPU is not honoured yet
+    slurm.conf:5:27: MaxMemPerNode is not honoured yet
+    slurm.conf:5:43: partition `b` is the default instead of `a` (line 4): the last one wins
+    slurm.conf:6:14: State=FAIL is not modelled; the node is taken as DOWN
+    slurm.conf:6:25: Reason is not honoured yet
+    ");
+    let defaults: Vec<_> = config.partitions().iter().map(|p| p.default).collect();
+    assert_eq!(defaults, [false, true]);
+    assert!(config.nodes()[0].starts_down);
+}
+
+#[test]
+fn numbers_that_are_too_large_and_words_that_contradict_are_refused() {
+    let rows = [
+        "NodeName=x CPUs=65536",
+        "NodeName=x Sockets=4294967295",
+        "NodeName=x Sockets=65535 CoresPerSocket=65535 ThreadsPerCore=65535",
+        "NodeName=x Boards=65535 SocketsPerBoard=65535",
+        "NodeName=x RealMemory=1125899906842625",
+        "NodeName=x Gres=gpu:99999999999999999999",
+        "NodeName=x CoresSpecCount=1",
+        "FirstJobId=67108864",
+        "FirstJobId=67043329",
+        "FirstJobId=10 MaxJobId=9",
+        "GresTypes=shm\nNodeName=x Gres=shm:1,gpu:4",
+        "DownNodes=n1 State=BROKEN",
+        "DownNodes=n1 Raeson=x",
+    ];
+    let found = rows.map(|line| {
+        let error = parse(&format!("{NODES}{MAIN}{line}\n")).unwrap_err();
+        format!("{error}\n    {}", error.hint)
+    });
+    insta::assert_snapshot!(found.join("\n"), @"
+    slurm.conf:3:17: CPUs=65536 is too large
+        write at most 65535
+    slurm.conf:3:20: Sockets=4294967295 is too large
+        write at most 65535
+    slurm.conf:3:1: boards, sockets, cores and threads make more than 65535 CPUs
+        make their product smaller
+    slurm.conf:3:1: boards, sockets, cores and threads make more than 65535 CPUs
+        make their product smaller
+    slurm.conf:3:23: RealMemory=1125899906842625 is too large
+        write at most 1125899906842624
+    slurm.conf:3:17: `99999999999999999999` in `gpu:99999999999999999999` is too large
+        write Gres=name[:type][:count], such as gpu:a100:4
+    slurm.conf:3:12: NodeName does not know `CoresSpecCount`
+        did you mean `CoreSpecCount`?
+    slurm.conf:3:12: FirstJobId=67108864 is too large
+        write at most 67108863
+    slurm.conf:3:12: FirstJobId=67043329 is larger than MaxJobId=67043328
+        make FirstJobId the smaller one
+    slurm.conf:3:24: FirstJobId=10 is larger than MaxJobId=9
+        make FirstJobId the smaller one
+    slurm.conf:4:17: GresTypes does not list `gpu`
+        add GresTypes=shm,gpu
+    slurm.conf:3:20: State=BROKEN is not understood
+        write one of DOWN, DRAIN, FAIL, FAILING, UNKNOWN
+    slurm.conf:3:14: DownNodes does not know `Raeson`
+        did you mean `Reason`?
+    ");
+}
+
+const GLOBAL_NUMBERS: &[&str] = &[
+    "DefMemPerCPU",
+    "DefMemPerNode",
+    "FirstJobId",
+    "KillWait",
+    "MaxJobCount",
+    "MaxJobId",
+    "MinJobAge",
+    "OverTimeLimit",
+];
+const NODE_NUMBERS: &[&str] = &[
+    "Boards",
+    "CPUs",
+    "CoresPerSocket",
+    "RealMemory",
+    "Sockets",
+    "SocketsPerBoard",
+    "ThreadsPerCore",
+    "Weight",
+];
+
+/// Submits a few jobs and lets the controller work.
+fn use_it(config: SlurmConfig) {
+    let mut ctld = crate::Slurmctld::new(config, crate::Epoch::DEFAULT);
+    let large = "--mem-per-cpu=9223372036854775807 -n4 --gpus-per-task=9223372036854775807";
+    for args in ["-n3", "-N1 -c2 --gres=gpu:1 -t 5", "--mem=1 -n4", large] {
+        // A refusal is an answer too.
+        let _ = ctld.submit(crate::Time::ZERO, crate::parse_sbatch(args).unwrap());
+    }
+    for _ in 0..20 {
+        let Some(at) = ctld.next_wake() else { break };
+        ctld.wake(at);
+    }
+}
+
+/// A number that something might not hold.
+fn large() -> impl Strategy<Value = String> {
+    let fair = prop::sample::select(vec![1, 2, 3, 255, 4096, 65_535]).prop_map(|n| n.to_string());
+    let edges = [0, 256, 65_535, 65_536, 1 << 26, u64::from(u32::MAX), 1 << 50, u64::MAX];
+    let edge = prop::sample::select(edges.to_vec()).prop_map(|n| n.to_string());
+    prop_oneof![12 => fair, 2 => edge, 1 => "[0-9]{1,25}", 1 => "[-+0-9KMGT:,=]{0,6}"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_numbers_make_reading_or_using_a_file_panic(
+        n in prop::collection::vec(large(), 3),
+        global in prop::sample::select(GLOBAL_NUMBERS),
+        scheduler in prop::sample::select(known::SCHEDULER),
+        node in prop::collection::vec((prop::sample::select(NODE_NUMBERS), large()), 1..5),
+        partition in prop::sample::select(known::PARTITION),
+    ) {
+        let node: Vec<_> = node.iter().map(|(key, n)| format!("{key}={n}")).collect();
+        let text = format!(
+            "GresTypes=gpu\n{global}={}\nSchedulerParameters={scheduler}={}\nNodeName=x {}\n\
+             NodeName=y CPUs=4 RealMemory=9 Gres=gpu:4\n\
+             PartitionName=p Nodes=ALL Default=YES {partition}={}\n",
+            n[0], n[1], node.join(" "), n[2],
+        );
+        if let Ok(parsed) = parse(&text) {
+            use_it(parsed.config);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_reading_a_file_panic(text in "((NodeName|Gres|DownNodes|State|x)?[ =\"#,:\\\\\n\\[\\]0-9-]{0,4}){0,12}") {
+        drop(parse(&text));
+    }
 }
 
 fn wrong_files() -> Vec<String> {

@@ -4,6 +4,9 @@ use crate::{Span, TimeLimit, expand_hostlist, parse_time_limit, time_spec::TIME_
 
 use super::{ConfError, line::Word};
 
+/// Most memory that anything may name, MiB: sums over all nodes still fit.
+const MEMORY_MAX: u64 = 1 << 50;
+
 pub(super) fn number<T: std::str::FromStr>(word: &Word) -> Result<T, ConfError> {
     let digits = !word.value.is_empty() && word.value.bytes().all(|byte| byte.is_ascii_digit());
     digits
@@ -18,6 +21,16 @@ pub(super) fn positive(word: &Word) -> Result<u32, ConfError> {
         0 => Err(word.bad("write a whole number of at least 1")),
         n => Ok(n),
     }
+}
+
+/// A number from 1 to `most`.
+pub(super) fn up_to(word: &Word, most: u32) -> Result<u32, ConfError> {
+    positive(word).and_then(|n| if n <= most { Ok(n) } else { Err(too_large(word, most)) })
+}
+
+fn too_large(word: &Word, most: impl std::fmt::Display) -> ConfError {
+    let what = format!("{}={} is too large", word.key, word.value);
+    word.value_place.error(what, format!("write at most {most}"))
 }
 
 pub(super) fn yes_no(word: &Word) -> Result<bool, ConfError> {
@@ -52,7 +65,11 @@ pub(super) fn count_or_unlimited(word: &Word) -> Result<Option<u32>, ConfError> 
 
 /// Memory in MB, with or without a suffix.
 pub(super) fn megabytes(word: &Word) -> Result<u64, ConfError> {
-    parse_megabytes(&word.value).ok_or_else(|| word.bad("write megabytes, such as 64000"))
+    match parse_megabytes(&word.value) {
+        Some(mib) if mib <= MEMORY_MAX => Ok(mib),
+        Some(_) => Err(too_large(word, MEMORY_MAX)),
+        None => Err(word.bad("write megabytes, such as 64000")),
+    }
 }
 
 /// `64000`, `64000M`, `64G`, `1T`, `512K`: in MB, rounded up.

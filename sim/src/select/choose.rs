@@ -76,7 +76,7 @@ impl<'a> Need<'a> {
     fn take(&mut self, offer: &Offer) {
         let least = self.ask.min_cpus_per_node();
         let nodes_to_come = self.ask.min_nodes.saturating_sub(self.taken() + 1);
-        let spare = self.cpus.saturating_sub(nodes_to_come * least);
+        let spare = self.cpus.saturating_sub(nodes_to_come.saturating_mul(least));
         let cpus = offer.cpus.min(spare.max(least));
         self.cpus = self.cpus.saturating_sub(cpus);
         for (missing, free) in self.per_job.iter_mut().zip(&offer.per_job) {

@@ -49,7 +49,7 @@ fn memory(spec: &NodeSpec, ask: &Ask, cpus: u32) -> u64 {
         MemoryNeed::Uncounted => 0,
         MemoryNeed::WholeNode => spec.memory_mib,
         MemoryNeed::PerNode(mib) => mib,
-        MemoryNeed::PerCpu(mib) => (mib * u64::from(cpus)).min(spec.memory_mib),
+        MemoryNeed::PerCpu(mib) => mib.saturating_mul(cpus.into()).min(spec.memory_mib),
     }
 }
 
@@ -109,7 +109,7 @@ fn devices(
     for gres in &ask.gres {
         let count = match gres.per {
             GresPer::Node => gres.count,
-            GresPer::Task => gres.count * u64::from(tasks),
+            GresPer::Task => gres.count.saturating_mul(tasks.into()),
             GresPer::Job => per_job.next()?,
         };
         let mine = given.entry(gres.name.clone()).or_default();
