@@ -328,7 +328,7 @@ impl Slurmctld {
             return self.end_running(now, job, state, reason, exit, Span::ZERO);
         }
         self.give_back(job);
-        let begin = now + self.params().cred_expire + Span::secs(1);
+        let (begin, run) = (now + self.params().cred_expire + Span::secs(1), self.next_run());
         let Some(record) = self.job_mut(job) else {
             return;
         };
@@ -339,7 +339,7 @@ impl Slurmctld {
         record.eligible_time = None;
         record.begin_time = Some(begin);
         record.restarts += 1;
-        record.run += 1;
+        record.run = run;
         self.facts.push(Fact::JobRequeued { job, begin });
         self.requeue_eligible(now, job);
         self.ask_for_cycle(now);

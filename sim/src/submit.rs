@@ -26,7 +26,7 @@ impl Slurmctld {
         if !partitions.iter().any(|partition| self.could_ever_run(&ask, *partition)) {
             return Err(SlurmError::RequestedNodeConfigUnavailable);
         }
-        let id = self.next_id();
+        let id = self.next_id()?;
         let job = self.record(now, id, submission, partitions, ask, dependency);
         self.remember(job);
         self.stats.submitted += 1;
@@ -134,13 +134,23 @@ impl Slurmctld {
         select::select(&view, all, ask, self.policy(partition)).is_some()
     }
 
-    fn next_id(&mut self) -> JobId {
-        while self.jobs.contains_key(&JobId(self.next_job_id)) {
-            self.next_job_id += 1;
+    /// The next number that no job has. Before `MaxJobId` they begin again at `FirstJobId`.
+    fn next_id(&mut self) -> Result<JobId, SlurmError> {
+        let (first, max) = (self.params().first_job_id, self.params().max_job_id);
+        for _ in first..=max {
+            let id = if self.next_job_id < max { self.next_job_id } else { first };
+            self.next_job_id = id + 1;
+            if !self.jobs.contains_key(&JobId(id)) {
+                return Ok(JobId(id));
+            }
         }
-        let id = JobId(self.next_job_id);
-        self.next_job_id += 1;
-        id
+        Err(SlurmError::TooManyJobs)
+    }
+
+    /// Tells runs apart, also those of jobs that had the same number.
+    pub(crate) fn next_run(&mut self) -> u32 {
+        self.n_runs = self.n_runs.wrapping_add(1);
+        self.n_runs
     }
 
     fn record(
@@ -152,7 +162,7 @@ impl Slurmctld {
         ask: Ask,
         dependency: Dependency,
     ) -> Job {
-        let priority = self.fresh_priority(&submission);
+        let (priority, run) = (self.fresh_priority(&submission), self.next_run());
         let spec = self.partition_spec(partitions[0]);
         let begin_time = submission.begin.map(|begin| match begin {
             Begin::At(time) => time,
@@ -186,7 +196,7 @@ impl Slurmctld {
             ask: Arc::new(ask),
             partitions,
             dependency,
-            run: 0,
+            run,
         }
     }
 

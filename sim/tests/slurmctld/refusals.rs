@@ -1,5 +1,7 @@
 //! What is refused at submission, with Slurm's numbers and words.
 
+use drawbridge_sim::JobId;
+
 use crate::lab::Lab;
 
 #[test]
@@ -46,6 +48,23 @@ fn what_only_accounting_could_know_is_refused_too() {
     job.qos = Some("normal".into());
     job.reservation = Some("monday".into());
     assert_eq!(lab.ctld.submit(lab.now, job).unwrap_err().number(), 2053);
+}
+
+#[test]
+fn job_numbers_begin_again_before_max_job_id_and_skip_those_in_use() {
+    let mut lab = Lab::new(
+        "FirstJobId=5\nMaxJobId=8\nNodeName=n1 CPUs=4\nPartitionName=main Nodes=n1 Default=YES\n",
+    );
+    let ids: Vec<_> = (0..3).map(|_| lab.sbatch("-n1 --wrap 'sleep 900'").0).collect();
+    assert_eq!(ids, [5, 6, 7]);
+    assert_eq!(lab.try_sbatch("-n1"), Err("11 Resource temporarily unavailable".into()));
+    lab.pass(10);
+    lab.scancel(JobId(6));
+    lab.pass(400);
+    assert_eq!(lab.run("-n1"), JobId(6));
+    // What the former job 6 would have done at its end is not for this one.
+    lab.pass(800);
+    assert_eq!(lab.state_of(JobId(6)), "RUNNING None");
 }
 
 #[test]
