@@ -73,7 +73,7 @@ pub struct Document {
 /// `yes` and `on` are texts here, not truth values, and a key may be given only once.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     if is_blank(text) {
-        return Err(YamlError::at((1, 1), EMPTY));
+        return Err(YamlError::at((1, 1), EMPTY).with_hint("write `key: value` lines"));
     }
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     serde_saphyr::from_str_with_options(text, options)
@@ -220,19 +220,19 @@ mod tests {
         4:3: unknown key `cpu` in `nodes[1]` (did you mean `cpus`? allowed here: cpus, shape)
         1:1: missing key `partition` (add `partition:`)
         3:3: missing key `cpus` in `nodes[0]` (add `cpus:`)
-        3:9: expected a whole number, 0 or more, found `many`
-        3:9: expected a whole number, 0 or more, found `-1`
+        3:9: expected a whole number, 0 or more, found `many` (write the number alone, such as `3`)
+        3:9: expected a whole number, 0 or more, found `-1` (write the number alone, such as `3`)
         4:10: unknown value `smal` (did you mean `small`? allowed here: small, large, custom)
         5:5: unknown key `costum` in `nodes[0].shape` (did you mean `custom`? allowed here: small, large, custom)
         5:21: 3 is odd
         6:5: one key too many in `nodes[0].shape` (exactly one key is expected here)
-        2:8: expected a list, found `3`
-        1:12: expected a text, found a list
+        2:8: expected a list, found `3` (write each item on a line after `- `, or all in brackets: `[a, b]`)
+        1:12: expected a text, found a list (write one text; quotes make a text of anything)
         1:10: expected a text, found nothing (write "" for an empty text)
         4:1: the key `partition` is given twice (keep one of the two)
-        1:1: the file is empty
-        1:1: the file is empty
-        1:1: expected a mapping (`key: value`), found a list
+        1:1: the file is empty (write `key: value` lines)
+        1:1: the file is empty (write `key: value` lines)
+        1:1: expected a mapping (`key: value`), found a list (write `key: value` lines, or all in braces: `{key: value}`)
         3:1: a tab in the indentation (YAML indents with spaces only)
         3:1: a second document begins here (one document is expected: remove the line `---` and what follows)
         1:12: unclosed quote

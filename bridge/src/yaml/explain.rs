@@ -11,10 +11,14 @@ use super::{
 /// How many letters two words may differ by and still be taken for each other.
 const CLOSE: usize = 3;
 
+const NOT_NEGATIVE: &str = "a whole number, 0 or more";
+const MAPPING: &str = "a mapping (`key: value`)";
+
 /// A mistake of syntax.
 pub(super) fn syntax(error: &ScanError, text: &str) -> YamlError {
     let place = (error.marker().line().max(1), error.marker().col() + 1);
-    tab(text, place.0).unwrap_or_else(|| YamlError::at(place, error.info()))
+    let limit = || limit(&error.info().to_string(), place);
+    tab(text, place.0).or_else(limit).unwrap_or_else(|| YamlError::at(place, error.info()))
 }
 
 /// A mistake of syntax or of form.
@@ -24,7 +28,20 @@ pub(super) fn explain(error: &Error, text: &str) -> YamlError {
     form(error, &found).or_else(|| tab(text, found.place.0)).unwrap_or_else(|| {
         let whole = error.to_string();
         let what = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(what, _)| what);
-        YamlError::at(found.place, what)
+        limit(what, found.place).unwrap_or_else(|| YamlError::at(found.place, what))
+    })
+}
+
+/// The parser's own limits keep a file from filling the memory; it tells them by text only.
+fn limit(what: &str, place: (usize, usize)) -> Option<YamlError> {
+    let what = what.to_lowercase();
+    if what.contains("recursion limit") || what.contains("depth") {
+        let error = YamlError::at(place, "the file is nested too deeply");
+        return Some(error.with_hint("no key of ours is so deep: is a bracket or brace missing?"));
+    }
+    what.contains("budget").then(|| {
+        YamlError::at(place, "the file is too large")
+            .with_hint("divide it: manifests may stand in files of their own")
     })
 }
 
@@ -105,7 +122,7 @@ fn form(error: &Error, found: &Found) -> Option<YamlError> {
             .with_hint(choice(variant, expected)),
         Error::SerdeMissingField { field, .. } => missing(field, found),
         Error::DuplicateMappingKey { key, .. } => duplicate(key.as_deref(), found),
-        Error::InvalidScalar { ty, .. } => expected(scalar_type(ty), found),
+        Error::InvalidScalar { ty, .. } => number_expected(ty, found),
         Error::Unexpected { expected: what, .. } => expected(shape(what), found),
         Error::InvalidBooleanStrict { .. } => expected("`true` or `false`", found),
         Error::NullIntoString { .. } => {
@@ -143,12 +160,51 @@ fn duplicate(key: Option<&str>, found: &Found) -> YamlError {
 }
 
 fn expected(what: &str, found: &Found) -> YamlError {
-    found.error(format!("expected {what}, {}", found.value()))
+    found.error(format!("expected {what}, {}", found.value())).with_hint(how_to_write(what))
+}
+
+/// What a value of the expected form looks like.
+fn how_to_write(what: &str) -> &'static str {
+    match what {
+        "a list" => "write each item on a line after `- `, or all in brackets: `[a, b]`",
+        MAPPING => "write `key: value` lines, or all in braces: `{key: value}`",
+        "a text" => "write one text; quotes make a text of anything",
+        "a number" | "a whole number" | NOT_NEGATIVE => "write the number alone, such as `3`",
+        "`true` or `false`" => "write one of the two, without quotes",
+        _ => "write it in this form",
+    }
+}
+
+/// A number is out of its type's range, or something else stands there.
+fn number_expected(ty: &str, found: &Found) -> YamlError {
+    let text = found.hits.iter().find_map(|hit| match &hit.kind {
+        Some(Kind::Scalar(text)) => Some(text.as_str()),
+        Some(Kind::Mapping | Kind::List | Kind::Alias) | None => None,
+    });
+    let digits = |text: &&str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    match (text.filter(digits), largest(ty)) {
+        (Some(text), Some(most)) => {
+            found.error(format!("{text} is too large")).with_hint(format!("write at most {most}"))
+        }
+        (None, _) | (_, None) => expected(scalar_type(ty), found),
+    }
+}
+
+fn largest(ty: &str) -> Option<u64> {
+    match ty {
+        "u8" => Some(u64::from(u8::MAX)),
+        "u16" => Some(u64::from(u16::MAX)),
+        "u32" => Some(u64::from(u32::MAX)),
+        "u64" | "usize" => Some(u64::MAX),
+        "i32" => Some(u64::from(i32::MAX.unsigned_abs())),
+        "i64" => Some(i64::MAX.unsigned_abs()),
+        _ => None,
+    }
 }
 
 fn scalar_type(ty: &str) -> &str {
     match ty {
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number, 0 or more",
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => NOT_NEGATIVE,
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
         "f32" | "f64" => "a number",
         "bool" => "`true` or `false`",
@@ -159,7 +215,7 @@ fn scalar_type(ty: &str) -> &str {
 fn shape(what: &str) -> &str {
     match what {
         "sequence start" => "a list",
-        "mapping start" => "a mapping (`key: value`)",
+        "mapping start" => MAPPING,
         "string scalar" => "a text",
         other => other,
     }
