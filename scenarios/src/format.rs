@@ -13,6 +13,7 @@ mod build;
 mod duration;
 mod error;
 mod expectations;
+mod fields;
 mod file;
 pub(crate) mod kinds;
 mod known;

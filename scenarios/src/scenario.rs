@@ -67,7 +67,7 @@ pub struct Step {
 /// What a step does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Create or replace these objects, as `kubectl apply` would.
+    /// Create these objects; one that exists gets a merge patch with its manifest.
     Apply(Vec<Value>),
     /// Delete one object, as `kubectl delete` would.
     Delete(ObjectRef),

@@ -17,6 +17,7 @@ pub(crate) fn read(
     at: &str,
     source: &Source,
 ) -> Result<Behaviour, ScenarioError> {
+    check_numbers(entry, at, source)?;
     let usual = Behaviour::default();
     let startup = match &entry.startup {
         Some(startup) => spread(startup, &path::key(at, "startup"), source)?,
@@ -42,6 +43,20 @@ pub(crate) fn read(
             .as_ref()
             .map(|mpi| Mpi { group_label: mpi.group_label.clone(), ranks: mpi.ranks }),
     })
+}
+
+fn check_numbers(entry: &BehaviourEntry, at: &str, source: &Source) -> Result<(), ScenarioError> {
+    if !(0..=255).contains(&entry.exit_code) {
+        return Err(source
+            .at(&path::key(at, "exitCode"), format!("no program exits with {}", entry.exit_code))
+            .hinted("exit codes are 0 to 255"));
+    }
+    if entry.mpi.as_ref().is_some_and(|mpi| mpi.ranks == 0) {
+        return Err(source
+            .at(&path::key(&path::key(at, "mpi"), "ranks"), "an MPI program without ranks")
+            .hinted("write 1 or more"));
+    }
+    Ok(())
 }
 
 fn spread(

@@ -1,6 +1,9 @@
 //! From a file as it is written to a scenario as it is played.
 
-use drawbridge_bridge::{config, yaml, yaml::path};
+use drawbridge_bridge::{
+    config, yaml,
+    yaml::{YamlError, path},
+};
 use drawbridge_core::Config;
 use drawbridge_sim::{Epoch, Seed, SlurmConfig};
 use serde::Deserialize;
@@ -44,7 +47,7 @@ struct Versioned {
 }
 
 fn check_version(source: &Source) -> Result<(), ScenarioError> {
-    let file: Versioned = yaml::parse(source.text()).map_err(|error| source.yaml(error))?;
+    let file: Versioned = yaml::parse(source.text()).map_err(|error| not_a_file(error, source))?;
     if let Some(version) = file.version.filter(|version| *version != 1) {
         return Err(source
             .at("version", format!("this drawbridge reads format version 1, not {version}"))
@@ -52,6 +55,13 @@ fn check_version(source: &Source) -> Result<(), ScenarioError> {
     }
     // Its place is the top of the file, not the end where a reader of YAML misses it.
     file.why.map(drop).ok_or_else(|| source.at("", "missing key `why`").hinted(WHY_FIRST))
+}
+
+/// A file that is empty, or a list, or one word, lacks its beginning first of all.
+fn not_a_file(error: YamlError, source: &Source) -> ScenarioError {
+    let no_mapping = error.what.contains("is empty") || error.what.starts_with("expected a map");
+    let error = source.yaml(error);
+    if no_mapping { error.hinted(WHY_FIRST) } else { error }
 }
 
 fn check_why(file: &File, source: &Source) -> Result<(), ScenarioError> {
@@ -185,12 +195,21 @@ fn bridge(
 fn epoch(file: &File, source: &Source) -> Result<Epoch, ScenarioError> {
     match &file.epoch {
         None => Ok(Epoch::DEFAULT),
+        Some(text) if !in_calendar(text) => Err(source
+            .at("epoch", format!("`{text}` is outside of the twin's calendar"))
+            .hinted("it begins with 1970 and ends with 8999")),
         Some(text) => Epoch::parse(text).map_err(|_| {
             source
                 .at("epoch", format!("`{text}` is not a moment"))
                 .hinted("write it as `2026-01-01T00:00:00Z`")
         }),
     }
+}
+
+/// Whether the year, if there is one, leaves room for a run: a calendar has an end.
+fn in_calendar(text: &str) -> bool {
+    let year = text.split('-').next().and_then(|year| year.parse::<u64>().ok());
+    year.is_none_or(|year| (1970..9000).contains(&year))
 }
 
 /// The file's name without folder and extension.

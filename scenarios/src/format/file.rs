@@ -180,6 +180,7 @@ pub(crate) struct BehaviourEntry {
     pub(crate) runtime: Option<TextOr<UniformEntry>>,
     /// How they exit.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 255))]
     pub(crate) exit_code: i32,
     /// How long they take to end once they're told to. 1s by default.
     pub(crate) stop: Option<Lasting>,
@@ -202,6 +203,7 @@ pub(crate) struct MpiEntry {
     /// The label whose value names the job that a pod is a rank of.
     pub(crate) group_label: String,
     /// How many ranks must run before any of them works.
+    #[schemars(range(min = 1))]
     pub(crate) ranks: u32,
 }
 

@@ -7,7 +7,7 @@ use drawbridge_sim::Quantity;
 use serde_json::{Map, Value, json};
 
 use crate::format::{
-    Files, ScenarioError,
+    Files, ScenarioError, fields,
     file::Manifests,
     kinds::{self, Kind},
     known::Known,
@@ -96,6 +96,7 @@ impl Manifest {
         self.name()?;
         self.check_quantities()?;
         if !unchecked {
+            fields::check(kind.kind, &self.value, &self.path, &self.source)?;
             self.check_partitions(known)?;
         }
         if kind.namespaced {

@@ -6,6 +6,9 @@ use drawbridge_bridge::yaml::{Locator, YamlError, path::key as key_of};
 
 use crate::format::{Files, error::ScenarioError};
 
+/// What to do where nothing better is known.
+const GENERAL: &str = "`drawbridge schema scenario` says what may stand where";
+
 /// One document of one file.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
@@ -109,7 +112,8 @@ impl Source {
             file: self.file.clone(),
             line,
             column,
-            what: what.into(),
+            // A word of the file may have line breaks in it; the sentence about it has none.
+            what: what.into().replace(['\n', '\r'], " "),
             hint: None,
             text: Arc::clone(&self.text),
         }
@@ -120,7 +124,10 @@ impl Source {
         let place = (error.line, error.column);
         match error.what.split_once('\n') {
             Some((what, hint)) => self.place(place, what).hinted(hint),
-            None => ScenarioError { hint: error.hint, ..self.place(place, error.what) },
+            None => {
+                let hint = error.hint.unwrap_or_else(|| GENERAL.into());
+                self.place(place, error.what).hinted(hint)
+            }
         }
     }
 }

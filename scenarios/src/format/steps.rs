@@ -26,7 +26,7 @@ pub(crate) struct StepEntry {
     /// fields that don't exist, and a step that is refused doesn't fail the run.
     #[serde(default)]
     pub(crate) unchecked: bool,
-    /// Create or change objects, as `kubectl apply`.
+    /// Create objects; one that exists is changed by a merge patch with the manifest.
     pub(crate) apply: Option<Manifests>,
     /// Delete an object, as `kubectl delete`.
     pub(crate) delete: Option<ObjectEntry>,

@@ -26,7 +26,8 @@ fn distance(one: &str, other: &str) -> usize {
 fn shorten(words: &[&str]) -> String {
     const TOLD: usize = 12;
     match words.len().saturating_sub(TOLD) {
-        0 => words.join(", "),
+        // "and 1 more" would be no shorter than that one.
+        0 | 1 => words.join(", "),
         more => format!("{} and {more} more", words[..TOLD].join(", ")),
     }
 }
@@ -39,6 +40,14 @@ mod tests {
     fn the_closest_word_is_suggested() {
         assert_eq!(one_of("wbe", ["gpu", "web"]), "did you mean `web`?");
         assert_eq!(one_of("running", ["RUNNING"]), "did you mean `RUNNING`?");
+    }
+
+    #[test]
+    fn one_word_too_many_is_told_and_several_are_counted() {
+        let words = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11", "n12"];
+        let longer = [&words[..], &["n13", "n14"]].concat();
+        assert!(one_of("x", longer[..13].iter().copied()).ends_with("n12, n13"));
+        assert!(one_of("x", longer).ends_with("n12 and 2 more"));
     }
 
     #[test]

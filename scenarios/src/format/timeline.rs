@@ -8,6 +8,7 @@ use crate::{
     format::{
         Files, ScenarioError,
         duration::Lasting,
+        fields,
         kinds::{self, Kind},
         known::Known,
         manifests,
@@ -87,11 +88,16 @@ impl Timeline<'_> {
             ActionEntry::Scale(it) => {
                 let (object, kind) = self.object(&it.kind, it.namespace.as_ref(), &it.name, at)?;
                 self.scalable(kind, at)?;
+                self.playable(it.replicas, at)?;
                 Action::Scale(object, it.replicas)
             }
             ActionEntry::Patch(it) => {
                 let (object, _) = self.object(&it.kind, it.namespace.as_ref(), &it.name, at)?;
-                Action::Patch(object, self.merge(&it.merge, at)?)
+                let merge = self.merge(&it.merge, at)?;
+                if !entry.unchecked {
+                    fields::check(&it.kind, &merge, &path::key(at, "merge"), self.source)?;
+                }
+                Action::Patch(object, merge)
             }
             ActionEntry::Cordon(node) => self.cordon(node, true, at)?,
             ActionEntry::Uncordon(node) => self.cordon(node, false, at)?,
@@ -157,6 +163,14 @@ impl Timeline<'_> {
             .source
             .at(&path::key(at, "kind"), format!("a {} has no replicas", kind.kind))
             .hinted("Deployments and ReplicaSets can be scaled"))
+    }
+
+    fn playable(&self, replicas: u32, at: &str) -> Result<(), ScenarioError> {
+        if i64::from(replicas) <= fields::MOST_PODS {
+            return Ok(());
+        }
+        let (what, hint) = fields::too_many("replicas", replicas);
+        Err(self.source.at(&path::key(at, "replicas"), what).hinted(hint))
     }
 
     fn merge(&self, patch: &Value, at: &str) -> Result<Value, ScenarioError> {

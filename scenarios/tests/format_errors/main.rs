@@ -2,6 +2,7 @@
 
 mod names;
 mod texts;
+mod values;
 
 use std::collections::BTreeMap;
 
