@@ -35,8 +35,9 @@ Start with:
 pub(crate) enum Command {
     /// Play scenarios and judge them
     ///
-    /// Plays scenario files, or every `*.yaml` in folders (folders named `files` are left out),
-    /// and prints a table of results.
+    /// Plays scenario files, or every `*.yaml` in folders and the folders in them, and prints a
+    /// table of results. Folders named `files` hold what scenarios include, and `src`, `tests` and
+    /// `benches` are code: they are left out, as are links to folders.
     Run(RunArgs),
     /// Prove that scenarios are deterministic
     ///

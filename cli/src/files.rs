@@ -1,6 +1,7 @@
 //! Finds scenario files and reads them.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -9,8 +10,8 @@ use drawbridge_scenarios::{Scenario, format};
 
 use crate::failure::Failure;
 
-/// Folders of this name hold what scenarios include.
-const INCLUDED: &str = "files";
+/// Folders with these names hold what scenarios include, and code.
+const LEFT_OUT: [&str; 4] = ["files", "src", "tests", "benches"];
 
 /// A scenario and where it was read.
 pub(crate) struct Loaded {
@@ -30,7 +31,23 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() { Ok(loaded) } else { Err(Failure::Scenarios(errors)) }
+    if !errors.is_empty() {
+        return Err(Failure::Scenarios(errors));
+    }
+    check_names(&loaded)?;
+    Ok(loaded)
+}
+
+/// Snapshots, events and verdicts are found by a scenario's name: it must be one scenario's.
+fn check_names(loaded: &[Loaded]) -> Result<(), Failure> {
+    let mut seen = BTreeMap::new();
+    for one in loaded {
+        if let Some(other) = seen.insert(&one.scenario.name, &one.path) {
+            let what = format!("has the same name as {}", other.display());
+            return Err(Failure::path(&one.path, what, "rename one of them, or play them apart"));
+        }
+    }
+    Ok(())
 }
 
 /// The scenario files that the paths name, in the order given, folders by name.
@@ -69,13 +86,11 @@ fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap_or_default();
-        if path.is_dir()
-            && name != INCLUDED
-            && name != "src"
-            && name != "tests"
-            && name != "benches"
-        {
-            search(&path, found)?;
+        if path.is_dir() {
+            // A link could lead round in a circle.
+            if !path.is_symlink() && !LEFT_OUT.iter().any(|it| name == *it) {
+                search(&path, found)?;
+            }
         } else if path.extension().is_some_and(|extension| extension == "yaml") {
             found.push(path);
         }

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let loaded = files::load(&args.paths)?;
     let runs = play::play(&loaded, args.seed, args.workers);
     let differing = match (&args.check_snapshots, &args.update_snapshots) {
-        (Some(folder), _) => snapshots::check(folder, &runs)?,
+        (Some(folder), _) => snapshots::check(folder, &runs),
         (None, Some(folder)) => snapshots::update(folder, &loaded, &runs)?,
         (None, None) => vec![],
     };
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         events::write(path, &runs)?;
     }
     if let Some(path) = &args.junit {
-        junit::write(path, &runs)?;
+        junit::write(path, &runs, &differing)?;
     }
     print(render(args, &loaded, &runs, &differing).as_bytes())?;
     verdict(&runs, &differing)
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn render(args: &RunArgs, loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
     match args.output {
-        Output::Table => show::table(loaded, runs, args.seed, differing),
+        Output::Table => show::table(loaded, runs, differing),
         Output::Json => runs.iter().map(json_line).collect(),
         Output::Story => runs.iter().map(Run::story_text).collect::<Vec<_>>().join("\n"),
     }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use drawbridge_scenarios::{Report, Run};
-use drawbridge_sim::Seed;
 
 use crate::{
     files::Loaded,
@@ -17,28 +16,20 @@ const FAINT: Style = Style::new().dimmed();
 const WIDTH: usize = 130;
 
 /// Everything that `run` prints for people.
-pub(crate) fn table(
-    loaded: &[Loaded],
-    runs: &[Run],
-    seed: Option<Seed>,
-    differing: &[String],
-) -> String {
-    let mut table = Table::new(&["SCENARIO", "RESULT", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
+pub(crate) fn table(loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
+    let mut table = Table::new(&["SCENARIO", "RESULT", "SEED", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
     for Run { report, .. } in runs {
         table.row(vec![
             Cell::new(&report.scenario),
             if report.passed { Cell::styled("pass", GOOD) } else { Cell::styled("FAIL", BAD) },
+            Cell::new(report.seed.to_string()),
             Cell::new(report.virtual_ms.to_string()),
             Cell::new(report.events.to_string()),
             Cell::styled(report.event_hash.to_string(), FAINT),
             Cell::new(&report.why),
         ]);
     }
-    let mut text = match seed {
-        Some(seed) => format!("seed {seed}\n\n"),
-        None => "seed: each scenario's own\n\n".to_owned(),
-    };
-    text.push_str(&table.render(WIDTH));
+    let mut text = table.render(WIDTH);
     for (one, run) in loaded.iter().zip(runs) {
         explain(&mut text, one, &run.report);
     }
@@ -64,6 +55,9 @@ fn explain(text: &mut String, one: &Loaded, report: &Report) {
         let _ = writeln!(text, "  expected  {}", outcome.text);
         let _ =
             writeln!(text, "  but       {}", outcome.detail.as_deref().unwrap_or("it was not so"));
+    }
+    for refusal in &report.refused {
+        let _ = writeln!(text, "  refused   {}:{refusal}", one.path.display());
     }
     for violation in &report.violations {
         let _ = writeln!(text, "  broken    {violation}");

@@ -23,7 +23,7 @@ pub struct Report {
     pub why: String,
     /// The seed it ran with.
     pub seed: Seed,
-    /// Every expectation was met and no law was broken.
+    /// Every expectation was met, no step was refused and no law was broken.
     pub passed: bool,
     /// How much time passed in the world.
     pub virtual_ms: Time,
@@ -33,7 +33,9 @@ pub struct Report {
     pub event_hash: HashChain,
     /// What was expected, and whether it came.
     pub expectations: Vec<Outcome>,
-    /// The laws that were broken, as sentences; they also count as failed.
+    /// Steps that were refused, each with its line; they count as failed.
+    pub refused: Vec<String>,
+    /// The laws that were broken, as sentences; they count as failed.
     pub violations: Vec<String>,
     /// Pods at the end.
     pub pods: Vec<PodRow>,
@@ -93,15 +95,18 @@ pub fn run(scenario: &Scenario, seed: Seed) -> Run {
 fn report(scenario: &Scenario, seed: Seed, world: &World, expectations: Vec<Outcome>) -> Report {
     let Frame { now, events, pods, jobs, nodes, metrics, .. } = world.frame();
     let violations = world.violations().to_vec();
+    let refused = world.refused().to_vec();
+    let is_met = expectations.iter().all(|outcome| outcome.passed);
     Report {
         scenario: scenario.name.clone(),
         why: scenario.why.clone(),
         seed,
-        passed: violations.is_empty() && expectations.iter().all(|outcome| outcome.passed),
+        passed: violations.is_empty() && refused.is_empty() && is_met,
         virtual_ms: now,
         events,
         event_hash: world.hash(),
         expectations,
+        refused,
         violations,
         pods,
         jobs,

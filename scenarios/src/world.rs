@@ -48,6 +48,7 @@ pub struct World {
     log: Log,
     rows: Rows,
     laws: Laws,
+    refused: Vec<String>,
     over: bool,
 }
 
@@ -77,6 +78,7 @@ impl World {
             log: Log::default(),
             rows: Rows::default(),
             laws: Laws::new(scenario),
+            refused: vec![],
             over: false,
         };
         world.furnish(&scenario.objects);
@@ -131,6 +133,11 @@ impl World {
     /// The invariants that were broken so far, as sentences.
     pub fn violations(&self) -> &[String] {
         self.laws.violations()
+    }
+
+    /// Steps that were refused and should not have been, each with its line.
+    pub fn refused(&self) -> &[String] {
+        &self.refused
     }
 
     /// What there is to see now.
@@ -204,6 +211,8 @@ impl World {
 
     fn end(&mut self) {
         self.over = true;
+        let traps = self.process.iter_mut().flat_map(Process::unsprung);
+        self.refused.extend(traps.map(|line| format!("{line}: the crash never struck")));
         let is_quiet = self.is_quiet(Time::MAX);
         self.laws.at_the_end(&self.slurm, self.cluster.api(), is_quiet);
         self.report();

@@ -35,7 +35,8 @@ pub(super) struct Process {
     pub(super) bridge: Option<Bridge>,
     wake_at: Option<Time>,
     pub(super) watches: BTreeMap<StreamId, Watch>,
-    trap: Option<Crash>,
+    /// Crashes that wait for their point, each with the line of its step unless it may never come.
+    traps: Vec<(Crash, Option<usize>)>,
     /// Requests by kind, over all lives.
     pub(super) requests: BTreeMap<&'static str, u64>,
 }
@@ -49,7 +50,7 @@ impl Process {
             bridge: None,
             wake_at: None,
             watches: BTreeMap::new(),
-            trap: None,
+            traps: vec![],
             requests: BTreeMap::new(),
         }
     }
@@ -80,8 +81,13 @@ impl Process {
     }
 
     /// Lays a trap: the process will crash when it next does this.
-    pub(super) fn arm(&mut self, crash: Crash) {
-        self.trap = Some(crash);
+    pub(super) fn arm(&mut self, crash: Crash, line: Option<usize>) {
+        self.traps.push((crash, line));
+    }
+
+    /// The lines of the crashes that should have come and never did.
+    pub(super) fn unsprung(&mut self) -> impl Iterator<Item = usize> {
+        std::mem::take(&mut self.traps).into_iter().filter_map(|(_, line)| line)
     }
 
     /// Springs the trap if this effect is its point; says how long the process stays down.
@@ -91,8 +97,8 @@ impl Process {
         effect: &Effect,
     ) -> Option<Span> {
         let kind = effect_kind(effect)?;
-        let crash = self.trap.take_if(|trap| trap.point == point(kind))?;
-        Some(crash.down_for)
+        let index = self.traps.iter().position(|(trap, _)| trap.point == point(kind))?;
+        Some(self.traps.remove(index).0.down_for)
     }
 
     /// Counts a request.

@@ -6,7 +6,10 @@ use drawbridge_fakes::{Method, Request, Response};
 use drawbridge_sim::{SlurmNode, Time, UserName};
 use serde_json::{Value, json};
 
-use super::{World, process::Mail};
+use super::{
+    World,
+    process::{Mail, Process},
+};
 use crate::{
     log::Line,
     record::{Actor, Subject},
@@ -30,6 +33,11 @@ impl Script {
 
     pub(super) fn next_at(&self) -> Option<Time> {
         self.steps.get(self.next).map(|step| step.at)
+    }
+
+    /// The step that is being played; none while the world is furnished.
+    fn last(&self) -> Option<&Step> {
+        self.steps.get(self.next.checked_sub(1)?)
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -58,14 +66,28 @@ impl World {
             Action::Scancel(job) => self.scancel(job),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
             Action::Crash(crash) => match crash.point {
-                CrashPoint::Now => self.crash(crash.down_for),
+                CrashPoint::Now if self.process.as_ref().is_some_and(Process::is_up) => {
+                    self.crash(crash.down_for);
+                }
+                CrashPoint::Now => self.refuse(Subject::Bridge, "tried to crash a bridge that is down"),
                 CrashPoint::Before(_) | CrashPoint::After(_) => {
                     if let Some(process) = &mut self.process {
-                        process.arm(crash.clone());
+                        process.arm(crash.clone(), (!step.unchecked).then_some(step.line));
                     }
                 }
             },
         }
+    }
+
+    /// Somebody said no to a step. That fails the run, unless the step says that it may be so.
+    fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
+        let text = text.into();
+        match self.script.last() {
+            Some(step) if step.unchecked => {}
+            Some(step) => self.refused.push(format!("{}: {text}", step.line)),
+            None => self.refused.push(format!("1: {text}, at the start")),
+        }
+        self.note(Line::story(Actor::User, subject, text));
     }
 
     /// Creates an object, or replaces the one that has its name.
@@ -105,18 +127,14 @@ impl World {
         }
         let said = response.body["message"].as_str().unwrap_or("no message");
         let text = format!("tried to {verb} {} {}, refused: {said}", of.kind, of.key());
-        self.note(Line::story(
-            Actor::User,
-            Subject::Object(format!("{} {}", of.kind, of.key())),
-            text,
-        ));
+        self.refuse(Subject::Object(format!("{} {}", of.kind, of.key())), text);
     }
 
     fn sbatch(&mut self, job: drawbridge_sim::Submission) {
         let name = job.name.clone();
         if let Err(error) = self.slurm.submit(self.now, job) {
             let text = format!("tried to submit job {name}, refused: {error}");
-            self.note(Line::story(Actor::User, Subject::Twin, text));
+            self.refuse(Subject::Twin, text);
         }
     }
 
@@ -134,16 +152,12 @@ impl World {
             .collect();
         if jobs.is_empty() {
             let text = format!("ran scancel for {which}, but Slurm has no such live job");
-            self.note(Line::story(Actor::User, Subject::Twin, text));
+            self.refuse(Subject::Twin, text);
         }
         for job in jobs {
             self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
             if let Err(error) = self.slurm.cancel(self.now, job, &UserName::from("root")) {
-                self.note(Line::story(
-                    Actor::User,
-                    Subject::Job(job),
-                    format!("scancel failed: {error}"),
-                ));
+                self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
             }
         }
     }
@@ -165,8 +179,8 @@ impl World {
         };
         self.note(Line::story(Actor::User, Subject::SlurmNode(node.to_owned()), text));
         if let Err(error) = self.slurm.update_node(self.now, &SlurmNode::from(node), update) {
-            let text = format!("scontrol failed: {error}");
-            self.note(Line::story(Actor::User, Subject::SlurmNode(node.to_owned()), text));
+            let text = format!("scontrol failed for node {node}: {error}");
+            self.refuse(Subject::SlurmNode(node.to_owned()), text);
         }
     }
 
