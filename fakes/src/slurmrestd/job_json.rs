@@ -21,10 +21,10 @@ use super::{
 /// A job without limit is given this long in its expected end.
 const YEAR: Span = Span::hours(365 * 24);
 
-/// Puts fields into a dictionary.
+/// Puts fields into a dictionary. Values move in: `json!` would make a copy of each.
 macro_rules! put {
     ($map:expr, $($key:literal: $value:expr),+ $(,)?) => {
-        $($map.insert($key.into(), json!($value));)+
+        $($map.insert($key.into(), $value.into());)+
     };
 }
 
@@ -45,8 +45,8 @@ fn identity(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job) {
     let user = asked.user.as_str();
     let account = asked.account.as_ref().map_or("", |account| account.as_str());
     put!(map,
-        "job_id": job.id,
-        "name": asked.name,
+        "job_id": job.id.0,
+        "name": asked.name.as_str(),
         "user_name": user,
         "user_id": users::id(user),
         "group_name": user,
@@ -57,10 +57,10 @@ fn identity(map: &mut Map<String, Value>, ctld: &Slurmctld, job: &Job) {
         "wckey": asked.wckey.as_deref().unwrap_or(""),
         "mcs_label": asked.mcs_label.as_deref().unwrap_or(""),
         "partition": partition(job),
-        "cluster": ctld.config().params().cluster_name,
-        "comment": job.comment,
-        "admin_comment": asked.admin_comment,
-        "current_working_directory": asked.working_directory,
+        "cluster": ctld.config().params().cluster_name.as_str(),
+        "comment": job.comment.as_str(),
+        "admin_comment": asked.admin_comment.as_str(),
+        "current_working_directory": asked.working_directory.as_str(),
     );
 }
 

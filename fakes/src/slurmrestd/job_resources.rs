@@ -10,19 +10,20 @@ use super::{number::unset, tres::Tres};
 /// The allocation as slurmrestd prints it.
 pub(super) fn job_resources(ctld: &Slurmctld, held: &Allocation, whole: bool) -> Value {
     let nodes = held.nodes.iter().enumerate();
-    let allocation: Vec<Value> = nodes.map(|(at, share)| node(ctld, at, share)).collect();
-    json!({
+    let mut resources = json!({
         "select_type": ["CORE"],
         "nodes": {
             "count": held.nodes.len(),
             "select_type": ["ONE_ROW"],
             "list": held.node_list(),
             "whole": whole,
-            "allocation": allocation,
         },
         "cpus": held.cpus(),
         "threads_per_core": unset(),
-    })
+    });
+    // What is large moves in: `json!` would make a copy.
+    resources["nodes"]["allocation"] = nodes.map(|(at, share)| node(ctld, at, share)).collect();
+    resources
 }
 
 fn node(ctld: &Slurmctld, at: usize, share: &NodeShare) -> Value {
@@ -30,19 +31,22 @@ fn node(ctld: &Slurmctld, at: usize, share: &NodeShare) -> Value {
         let spec = &node.spec;
         (spec.sockets as usize, spec.cores_per_socket as usize)
     });
-    let sockets: Vec<Value> = (0..sockets)
-        .map(|socket| json!({ "index": socket, "cores": socket_cores(share, socket * cores, cores) }))
-        .collect();
-    json!({
+    let socket = |index: usize| {
+        let mut socket = json!({ "index": index });
+        socket["cores"] = socket_cores(share, index * cores, cores);
+        socket
+    };
+    let mut node = json!({
         "index": at,
         "name": share.node,
         "cpus": { "count": share.cpus, "used": 0 },
         "memory": { "used": 0, "allocated": share.memory_mib },
-        "sockets": sockets,
-    })
+    });
+    node["sockets"] = (0..sockets).map(socket).collect();
+    node
 }
 
-fn socket_cores(share: &NodeShare, first: usize, count: usize) -> Vec<Value> {
+fn socket_cores(share: &NodeShare, first: usize, count: usize) -> Value {
     let word = |core: usize| match share.cores.contains(first + core) {
         true => "ALLOCATED",
         false => "UNALLOCATED",
