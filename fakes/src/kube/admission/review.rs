@@ -50,11 +50,12 @@ pub(super) fn request(uid: &str, subject: &Subject<'_>) -> Value {
         "name": target.name.unwrap_or(named),
         "operation": subject.operation.as_str(),
         "userInfo": user_info(&subject.call.user),
-        "object": subject.object,
-        "oldObject": subject.old.map(|old| &**old),
         "dryRun": subject.call.request.query("dryRun").is_some(),
         "options": null,
     });
+    // Large values are set: `json!` would take them apart and build them anew.
+    request["object"] = subject.object.cloned().into();
+    request["oldObject"] = subject.old.map(|old| Value::clone(old)).into();
     if !target.namespace.is_empty() {
         request["namespace"] = target.namespace.into();
     }
@@ -62,7 +63,9 @@ pub(super) fn request(uid: &str, subject: &Subject<'_>) -> Value {
         request["subResource"] = sub.into();
         request["requestSubResource"] = sub.into();
     }
-    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+    let mut review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"});
+    review["request"] = request;
+    review
 }
 
 /// A user with the groups that authentication gives everybody.
