@@ -102,12 +102,8 @@ impl Job {
     }
 
     /// The state as the REST API lists it: base state, then flags.
-    pub fn state_flags(&self) -> Vec<&'static str> {
-        let mut flags = vec![self.state.as_str()];
-        if self.completing {
-            flags.push("COMPLETING");
-        }
-        flags
+    pub fn state_flags(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.state.as_str()).chain(self.completing.then_some("COMPLETING"))
     }
 
     /// Whether it holds nodes.

@@ -67,9 +67,8 @@ pub(crate) fn small(body: &Value, key: &str) -> Result<u32, Garbled> {
 }
 
 /// A list of words; anything else in it is left out.
-pub(crate) fn words(value: &Value) -> Vec<String> {
-    let items = value.as_array().into_iter().flatten();
-    items.filter_map(Value::as_str).map(str::to_owned).collect()
+pub(crate) fn words(value: &Value) -> impl Iterator<Item = &str> + Clone {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// The refusal in a reply, if it is one: by its status, or by its list of errors.

@@ -76,7 +76,7 @@ fn partition(job: &Job) -> String {
 
 fn progress(map: &mut Map<String, Value>, job: &Job) {
     put!(map,
-        "job_state": job.state_flags(),
+        "job_state": job.state_flags().collect::<Value>(),
         "state_reason": job.reason.word(),
         "state_description": job.reason.description(),
         "exit_code": exit_code(job.exit),

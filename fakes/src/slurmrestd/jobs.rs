@@ -78,10 +78,9 @@ fn asked(call: &Call<'_>, ids: &str) -> Option<Vec<Value>> {
 
 /// Built by hand: this is the one that is asked for all the time, for every job.
 fn state(job: &Job) -> Value {
-    let flags = job.state_flags().into_iter().map(Value::from).collect();
     let mut map = Map::new();
-    map.insert("job_id".into(), job.id.to_string().into());
-    map.insert("state".into(), Value::Array(flags));
+    map.insert("job_id".into(), job.id.0.to_string().into());
+    map.insert("state".into(), job.state_flags().collect());
     Value::Object(map)
 }
 

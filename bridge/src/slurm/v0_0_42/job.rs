@@ -82,14 +82,14 @@ fn on_node(node: &Value) -> Result<NodeAllocation, Garbled> {
 /// A state is a list: one base state, and flags beside it.
 fn observed(value: &Value) -> Result<ObservedState, Garbled> {
     let words = wire::words(value);
-    if words.is_empty() {
+    if words.clone().next().is_none() {
         return Err(Garbled::new("job_state", "a list of words"));
     }
-    let flag = |name: &str| words.iter().any(|word| word == name);
-    let mut bases = words.iter().filter_map(|word| base(word));
+    let flag = |name: &str| words.clone().any(|word| word == name);
+    let mut bases = words.clone().filter_map(base);
     let state = match (bases.next(), bases.next()) {
         (Some(one), None) => one,
-        _ => ObservedState::Unknown(words.join("+")),
+        _ => ObservedState::Unknown(words.clone().collect::<Vec<_>>().join("+")),
     };
     if flag("COMPLETING") {
         return Ok(ObservedState::Completing(Box::new(state)));

@@ -23,10 +23,10 @@ pub(super) fn nodes(body: &Value) -> Result<Vec<NodeInfo>, Garbled> {
 fn one(node: &Value) -> Result<NodeInfo, Garbled> {
     Ok(NodeInfo {
         name: SlurmNode::from(wire::text(node, "name")?),
-        state: wire::words(&node["state"]),
+        state: wire::words(&node["state"]).map(str::to_owned).collect(),
         reason: wire::text_or_empty(node, "reason"),
         comment: wire::text_or_empty(node, "comment"),
-        partitions: wire::words(&node["partitions"]).into_iter().map(PartitionName::from).collect(),
+        partitions: wire::words(&node["partitions"]).map(PartitionName::from).collect(),
         cpus: wire::small(node, "cpus")?,
         memory_mib: wire::number(&node["real_memory"])
             .ok_or_else(|| Garbled::new("real_memory", "a whole number"))?,
