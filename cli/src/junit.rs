@@ -23,7 +23,8 @@ fn render(runs: &[Run], differing: &[String]) -> String {
         suite(&mut xml, &run.report.scenario, &cases(&run.report));
     }
     if !differing.is_empty() {
-        let cases = differing.iter().map(|it| ("the story is as kept".to_owned(), Some(it.clone())));
+        let cases =
+            differing.iter().map(|it| ("the story is as kept".to_owned(), Some(it.clone())));
         suite(&mut xml, "snapshots", &cases.collect::<Vec<_>>());
     }
     xml.push_str("</testsuites>\n");

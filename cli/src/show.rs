@@ -17,7 +17,8 @@ const WIDTH: usize = 130;
 
 /// Everything that `run` prints for people.
 pub(crate) fn table(loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
-    let mut table = Table::new(&["SCENARIO", "RESULT", "SEED", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
+    let mut table =
+        Table::new(&["SCENARIO", "RESULT", "SEED", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
     for Run { report, .. } in runs {
         table.row(vec![
             Cell::new(&report.scenario),

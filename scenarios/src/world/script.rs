@@ -69,7 +69,9 @@ impl World {
                 CrashPoint::Now if self.process.as_ref().is_some_and(Process::is_up) => {
                     self.crash(crash.down_for);
                 }
-                CrashPoint::Now => self.refuse(Subject::Bridge, "tried to crash a bridge that is down"),
+                CrashPoint::Now => {
+                    self.refuse(Subject::Bridge, "tried to crash a bridge that is down")
+                }
                 CrashPoint::Before(_) | CrashPoint::After(_) => {
                     if let Some(process) = &mut self.process {
                         process.arm(crash.clone(), (!step.unchecked).then_some(step.line));
