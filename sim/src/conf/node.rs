@@ -153,7 +153,6 @@ impl NodeFields {
             "nodeaddr" => self.addresses = value::hostlist(word)?,
             "nodehostname" => self.hostnames = value::hostlist(word)?,
             "port" => self.ports = read_ports(word)?,
-            "reason" => {}
             _ => return known::refuse_or_note(word, known::NODE, "NodeName", notes),
         }
         Ok(())

@@ -90,7 +90,7 @@ fn limits_of_memory_and_other_words_without_effect_are_noted() {
     let text = "\
 MaxMemPerNode=1000
 MaxMemPerCPU=1000 AuthInfo=socket=/run/munge,cred_expire=30,use_client_ids
-NodeName=n[1-4] CPUs=16 TmpDisk=5 CoreSpecCount=1
+NodeName=n[1-4] CPUs=16 TmpDisk=5 CoreSpecCount=1 Reason=fan
 PartitionName=a Nodes=ALL Default=YES MaxMemPerCPU=5
 PartitionName=b Nodes=ALL MaxMemPerNode=5 Default=YES
 DownNodes=n1 State=FAIL Reason=fan
@@ -103,6 +103,7 @@ DownNodes=n1 State=FAIL Reason=fan
     slurm.conf:2:19: AuthInfo=use_client_ids is not honoured yet
     slurm.conf:3:25: TmpDisk is not honoured yet
     slurm.conf:3:35: CoreSpecCount is not honoured yet
+    slurm.conf:3:51: Reason is not honoured yet
     slurm.conf:4:39: MaxMemPerCPU is not honoured yet
     slurm.conf:5:27: MaxMemPerNode is not honoured yet
     slurm.conf:5:43: partition `b` is the default instead of `a` (line 4): the last one wins
