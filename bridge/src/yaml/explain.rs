@@ -17,7 +17,7 @@ const MAPPING: &str = "a mapping (`key: value`)";
 /// A mistake of syntax.
 pub(super) fn syntax(error: &ScanError, text: &str) -> YamlError {
     let place = (error.marker().line().max(1), error.marker().col() + 1);
-    let limit = || limit(&error.info().to_string(), place);
+    let limit = || limit(&error.info(), place);
     tab(text, place.0).or_else(limit).unwrap_or_else(|| YamlError::at(place, error.info()))
 }
 
