@@ -70,7 +70,7 @@ impl World {
                     self.crash(crash.down_for);
                 }
                 CrashPoint::Now => {
-                    self.refuse(Subject::Bridge, "tried to crash a bridge that is down")
+                    self.refuse(Subject::Bridge, "tried to crash a bridge that is down");
                 }
                 CrashPoint::Before(_) | CrashPoint::After(_) => {
                     if let Some(process) = &mut self.process {
