@@ -221,7 +221,7 @@ partition: slurm-bridge
         1:1: the file is empty (write `{}` to take every default)
         2:14: unknown value `scirpt` (did you mean `script`? allowed here: auto, script, external)
         1:14: placeholder `external` is not modelled yet (use `auto` or `script`)
-        1:12: expected `true` or `false`, found `yes` (no hint)
+        1:12: expected `true` or `false`, found `yes` (write one of the two, without quotes)
         3:10: pollSeconds.nodes is 0 (use a whole number of seconds, at least 1)
         2:16: defaultMemory `100Megs` is not a quantity (write a Kubernetes quantity such as `100Mi`)
         1:12: clusterId is empty (give it a name, or leave the key out)
