@@ -8,6 +8,7 @@
 //!
 //! Pure: it looks at a [`View`] of what is held, now or at some later time, and changes nothing.
 
+mod ask;
 mod choose;
 mod feature;
 mod offer;
@@ -15,39 +16,13 @@ mod place;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub(crate) use feature::Features;
+pub(crate) use ask::{Ask, MemoryNeed};
 
 use crate::{
-    Allocation, GresAsk, GresPer, IndexSet, NodeShare,
+    Allocation, IndexSet, NodeShare,
     conf::{NodeSpec, ResourceUnit},
     node::{Node, Usage},
 };
-
-/// A request, with every default filled in.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ask {
-    pub(crate) tasks: u32,
-    pub(crate) cpus_per_task: u32,
-    pub(crate) ntasks_per_node: Option<u32>,
-    pub(crate) min_nodes: u32,
-    pub(crate) max_nodes: Option<u32>,
-    pub(crate) memory: MemoryNeed,
-    pub(crate) gres: Vec<GresAsk>,
-    pub(crate) exclusive: bool,
-    pub(crate) required: IndexSet,
-    pub(crate) excluded: IndexSet,
-    pub(crate) features: Features,
-}
-
-/// Memory that a job needs, MiB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum MemoryNeed {
-    /// Memory isn't given out.
-    Uncounted,
-    PerNode(u64),
-    PerCpu(u64),
-    WholeNode,
-}
 
 /// How nodes are chosen.
 #[derive(Clone, Copy, Debug)]
@@ -100,29 +75,6 @@ impl<'a> View<'a> {
     fn usage_mut(&mut self, index: usize) -> &mut Usage {
         let usage = &self.nodes[index].usage;
         self.changed.entry(index).or_insert_with(|| usage.clone())
-    }
-}
-
-impl Ask {
-    /// CPUs that it needs at least.
-    pub(crate) fn min_cpus(&self) -> u32 {
-        (self.tasks * self.cpus_per_task).max(self.min_nodes)
-    }
-
-    /// CPUs that it needs on each node at least.
-    fn min_cpus_per_node(&self) -> u32 {
-        let tasks = self.ntasks_per_node.unwrap_or(1).min(self.tasks).max(1);
-        tasks * self.cpus_per_task
-    }
-
-    /// As many nodes as it would like.
-    fn wanted_nodes(&self) -> u32 {
-        self.max_nodes.unwrap_or(self.min_nodes).max(self.min_nodes)
-    }
-
-    /// Devices counted for the whole job.
-    fn per_job(&self) -> impl Iterator<Item = &GresAsk> {
-        self.gres.iter().filter(|gres| gres.per == GresPer::Job)
     }
 }
 
