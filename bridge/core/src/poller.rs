@@ -7,7 +7,8 @@
 //!  nodes                every 10 s, and when a decision about one is due
 //! ```
 //!
-//! Each question is a [`Beat`]: asked, or due at a time; failures make the pause longer.
+//! Each question is a [`Beat`]: asked, or due at a time; failures make the pause longer. So does a
+//! crowd: what slurmctld has to write down for us each second stays bounded.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +30,8 @@ pub(crate) const LATE: Span = Span::secs(30);
 const READS: usize = 16;
 /// Waiting jobs read at each poll, to keep their reason up to date.
 const REASONS: usize = 10;
+/// So many jobs in Slurm make the pauses twice as long, twice as many three times.
+const CROWD: usize = 2_000;
 
 /// How urgently job states are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,8 @@ struct Beat {
 pub(crate) struct Poller {
     intervals: PollSeconds,
     need: Need,
+    /// How many jobs Slurm last listed, ours and others.
+    listed: usize,
     states: Beat,
     all_jobs: Beat,
     nodes: Beat,
@@ -108,6 +113,7 @@ impl Poller {
         Self {
             intervals,
             need: Need::Idle,
+            listed: 0,
             states: Beat::default(),
             all_jobs: Beat::default(),
             nodes: Beat::default(),
@@ -176,11 +182,17 @@ impl Poller {
 
     fn pause(&self) -> Span {
         let PollSeconds { waiting, running, idle, .. } = self.intervals;
+        let at_least = waiting.saturating_mul(self.stretch());
         secs(match self.need {
-            Need::Waiting => waiting,
-            Need::Running => running,
-            Need::Idle => idle,
+            Need::Waiting => at_least,
+            Need::Running => running.max(at_least),
+            Need::Idle => idle.max(at_least),
         })
+    }
+
+    /// How much longer pauses are because of the crowd.
+    fn stretch(&self) -> u32 {
+        u32::try_from(self.listed / CROWD).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// Wants one job in full.
@@ -200,7 +212,8 @@ impl Poller {
 
     pub(crate) fn all_jobs_answered(&mut self, now: Time) -> Option<CallId> {
         let first = self.all_jobs.answered.is_none();
-        let pause = if first { LATE } else { secs(self.intervals.all_jobs) };
+        let later = secs(self.intervals.all_jobs.saturating_mul(self.stretch()));
+        let pause = if first { LATE } else { later };
         self.all_jobs.answered(now, pause)
     }
 
@@ -236,6 +249,7 @@ impl Poller {
         jobs: &Jobs,
         states: &[(JobId, ObservedState)],
     ) -> Vec<(JobId, ObservedState)> {
+        self.listed = states.len();
         let Some(asked) = self.states.answered(now, self.pause()) else {
             return Vec::new();
         };
@@ -270,10 +284,11 @@ impl Poller {
         self.wanted.extend(jobs.iter().filter(missing).map(|(id, _)| id));
     }
 
-    /// Wants some of the waiting jobs, going round.
+    /// Wants some of the waiting jobs, going round: as many in a second, however long the pause.
     fn want_reasons(&mut self, jobs: &Jobs) {
+        let many = REASONS * self.stretch() as usize;
         let waiting = |(_, job): &(JobId, &OurJob)| job.standing() == Standing::Queued;
-        for (id, _) in jobs.round_from(self.cursor).filter(waiting).take(REASONS) {
+        for (id, _) in jobs.round_from(self.cursor).filter(waiting).take(many) {
             self.cursor = id;
             self.wanted.insert(id);
         }

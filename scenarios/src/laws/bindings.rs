@@ -156,19 +156,22 @@ impl Bindings {
     /// Counts the bound pods again, from the store, and the jobs that they have.
     pub(super) fn recount(&self, api: &KubeApi) -> Vec<String> {
         let is_bound = |pod: &Object<'_>| {
-            pod.scheduler() == self.scheduler && pod.node().is_some() && !pod.is_terminal()
+            // Most pods of a long run are over.
+            !pod.is_terminal() && pod.node().is_some() && pod.scheduler() == self.scheduler
         };
         let pods = api.list("pods").map(|pod| Object(pod)).filter(is_bound);
-        let counted: BTreeSet<&str> = pods.map(Object::uid).collect();
-        let kept: BTreeSet<&str> = self.bound.keys().map(String::as_str).collect();
-        let mut jobs: BTreeMap<String, BTreeMap<JobId, u32>> = BTreeMap::new();
+        let mut counted: Vec<&str> = pods.map(Object::uid).collect();
+        counted.sort_unstable();
+        let mut jobs: BTreeMap<&str, BTreeMap<JobId, u32>> = BTreeMap::new();
         for (job, workload) in self.bound.values().filter_map(|bound| bound.of.as_ref()) {
-            *jobs.entry(workload.clone()).or_default().entry(*job).or_default() += 1;
+            *jobs.entry(workload).or_default().entry(*job).or_default() += 1;
         }
-        let pods = (counted != kept).then(|| {
-            format!("I1: {} pods are bound, the index says {}", counted.len(), kept.len())
+        let kept = self.bound.keys();
+        let pods = (!kept.eq(&counted)).then(|| {
+            format!("I1: {} pods are bound, the index says {}", counted.len(), self.bound.len())
         });
-        let jobs = (jobs != self.jobs).then(|| {
+        let kept = self.jobs.iter().map(|(workload, jobs)| (workload.as_str(), jobs));
+        let jobs = (!kept.eq(jobs.iter().map(|(workload, jobs)| (*workload, jobs)))).then(|| {
             format!(
                 "I4: {} workloads have bound pods, the index says {}",
                 jobs.len(),

@@ -13,7 +13,7 @@ use drawbridge_fakes::{Change, ChangeKind, KubeApi};
 use drawbridge_sim::{EventQueue, Fact, JobId, Slurmctld, Span, Time};
 use serde_json::Value;
 
-use super::ownership::{Mark, mark};
+use super::ownership::{Mark, is_marked, mark};
 use crate::object::Object;
 
 /// Twice the slowest poll.
@@ -179,10 +179,11 @@ impl Bounds {
 
     /// Counts the live jobs of ours again, from the model.
     pub(super) fn recount(&self, slurm: &Slurmctld) -> Option<String> {
-        let live = slurm.jobs().filter(|job| !job.state.is_end()).map(|job| job.id);
-        let counted: BTreeSet<JobId> =
-            live.filter(|job| self.our_mark(*job, slurm).is_some()).collect();
-        let kept: BTreeSet<JobId> = self.live.values().flatten().copied().collect();
+        let live = slurm.jobs().filter(|job| !job.state.is_end());
+        let ours = live.filter(|job| is_marked(&job.submission.admin_comment, &self.cluster));
+        let counted: Vec<JobId> = ours.map(|job| job.id).collect();
+        let mut kept: Vec<JobId> = self.live.values().flatten().copied().collect();
+        kept.sort_unstable();
         (counted != kept)
             .then(|| format!("I4b: the jobs {counted:?} live, the index says {kept:?}"))
     }

@@ -1,6 +1,6 @@
 //! I3: no core, GPU index or byte of memory is held twice, on either side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use drawbridge_fakes::{Change, ChangeKind, KubeApi};
 use drawbridge_sim::{Allocation, Fact, JobId, Quantity, Slurmctld};
@@ -138,10 +138,12 @@ impl Holdings {
 
     fn recount_pods(&self, api: &KubeApi) -> Option<String> {
         let pods = api.list("pods").map(|pod| Object(pod));
-        let running: BTreeSet<&str> =
+        let mut running: Vec<&str> =
             pods.filter(|pod| pod.phase() == "Running").map(Object::uid).collect();
-        let kept: BTreeSet<&str> =
+        let mut kept: Vec<&str> =
             self.pods.values().flatten().map(|(uid, _)| uid.as_str()).collect();
+        running.sort_unstable();
+        kept.sort_unstable();
         let (n, index) = (running.len(), kept.len());
         (running != kept).then(|| format!("I3: {n} pods run, the index says {index}"))
     }

@@ -31,7 +31,7 @@ impl Ownership {
 
     fn cancel(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let comment = &slurm.job(job)?.submission.admin_comment;
-        let is_ours = mark(comment).is_some_and(|mark| mark.cluster == self.cluster);
+        let is_ours = is_marked(comment, &self.cluster);
         (!is_ours).then(|| format!("I6: the bridge ended job {job}, which is not its own"))
     }
 
@@ -56,6 +56,16 @@ pub(crate) struct Mark {
     pub(crate) cluster: String,
     pub(crate) workload: String,
     pub(crate) pods: Vec<String>,
+}
+
+/// Whether a job's `admin_comment` is a mark of this bridge. Reads no more than it needs.
+pub(super) fn is_marked(comment: &str, cluster: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Owner<'a> {
+        #[serde(borrow)]
+        cluster: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_str::<Owner<'_>>(comment).is_ok_and(|owner| owner.cluster == cluster)
 }
 
 /// Reads a mark. Written apart from the core's own reader, so that they check each other.

@@ -21,6 +21,26 @@ fn a_thousand_waiting_pods_cost_a_bounded_number_of_calls() {
 }
 
 #[test]
+fn a_crowd_in_slurm_makes_the_polls_rarer_but_not_the_reasons() {
+    let mut town = Town::new();
+    for _ in 0..8_000 {
+        town.slurm.add_job("somebody else's");
+    }
+    let mut town = town.start();
+    for n in 0..100 {
+        town.pod(&format!("p{n}"), 1, &json!({}));
+    }
+    town.pass(120);
+    let names = ["slurm.jobStates", "slurm.job"];
+    let before = names.map(|name| town.metric(name));
+    town.pass(60);
+    let calls: Vec<_> =
+        names.iter().zip(before).map(|(name, before)| town.metric(name) - before).collect();
+    // A poll every five seconds, fifty reasons with each.
+    assert_eq!(calls, [12, 600]);
+}
+
+#[test]
 fn pods_of_one_job_cost_one_look_at_their_owner() {
     let mut town = Town::new();
     let metadata = json!({
