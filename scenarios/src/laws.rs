@@ -29,7 +29,7 @@ use drawbridge_sim::{Fact, Slurmctld, Time};
 
 pub(crate) use self::ownership::mark;
 use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
-use crate::scenario::Scenario;
+use crate::{object::Object, scenario::Scenario};
 
 /// How often everything is counted again.
 const RECOUNT_EVERY: u64 = 4096;
@@ -140,8 +140,11 @@ impl Laws {
     }
 
     fn recount(&mut self, slurm: &Slurmctld, api: &KubeApi) {
-        self.findings.extend(self.holdings.recount(slurm, api));
-        self.findings.extend(self.bindings.recount(api));
+        // Most pods of a long run are over, and all are read for this.
+        let pods = api.list("pods").map(|pod| Object(pod));
+        let live: Vec<Object<'_>> = pods.filter(|pod| !pod.is_terminal()).collect();
+        self.findings.extend(self.holdings.recount(slurm, &live));
+        self.findings.extend(self.bindings.recount(&live));
         self.findings.extend(self.bounds.recount(slurm));
     }
 }

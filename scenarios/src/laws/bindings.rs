@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_core::slurm::ObservedJob;
-use drawbridge_fakes::{Change, ChangeKind, KubeApi};
+use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{JobId, Slurmctld};
 use serde_json::Value;
 
@@ -153,14 +153,11 @@ impl Bindings {
         }
     }
 
-    /// Counts the bound pods again, from the store, and the jobs that they have.
-    pub(super) fn recount(&self, api: &KubeApi) -> Vec<String> {
-        let is_bound = |pod: &Object<'_>| {
-            // Most pods of a long run are over.
-            !pod.is_terminal() && pod.node().is_some() && pod.scheduler() == self.scheduler
-        };
-        let pods = api.list("pods").map(|pod| Object(pod)).filter(is_bound);
-        let mut counted: Vec<&str> = pods.map(Object::uid).collect();
+    /// Counts the bound pods again, from those that live, and the jobs that they have.
+    pub(super) fn recount(&self, live: &[Object<'_>]) -> Vec<String> {
+        let is_bound =
+            |pod: &&Object<'_>| pod.node().is_some() && pod.scheduler() == self.scheduler;
+        let mut counted: Vec<&str> = live.iter().filter(is_bound).map(|pod| pod.uid()).collect();
         counted.sort_unstable();
         let mut jobs: BTreeMap<&str, BTreeMap<JobId, u32>> = BTreeMap::new();
         for (job, workload) in self.bound.values().filter_map(|bound| bound.of.as_ref()) {

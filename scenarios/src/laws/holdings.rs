@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_fakes::{Change, ChangeKind, KubeApi};
+use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{Allocation, Fact, JobId, Quantity, Slurmctld};
 use serde_json::Value;
 
@@ -110,10 +110,10 @@ impl Holdings {
         (!all.fits(room)).then(|| format!("I3: pods on {node} hold {all:?} of {room:?}"))
     }
 
-    /// Counts everything again, from the model and the store.
-    pub(super) fn recount(&self, slurm: &Slurmctld, api: &KubeApi) -> Vec<String> {
+    /// Counts everything again, from the model and the pods that live.
+    pub(super) fn recount(&self, slurm: &Slurmctld, live: &[Object<'_>]) -> Vec<String> {
         let [slots, memory] = self.recount_slurm(slurm);
-        slots.into_iter().chain(memory).chain(self.recount_pods(api)).collect()
+        slots.into_iter().chain(memory).chain(self.recount_pods(live)).collect()
     }
 
     fn recount_slurm(&self, slurm: &Slurmctld) -> [Option<String>; 2] {
@@ -136,10 +136,9 @@ impl Holdings {
         ]
     }
 
-    fn recount_pods(&self, api: &KubeApi) -> Option<String> {
-        let pods = api.list("pods").map(|pod| Object(pod));
-        let mut running: Vec<&str> =
-            pods.filter(|pod| pod.phase() == "Running").map(Object::uid).collect();
+    fn recount_pods(&self, live: &[Object<'_>]) -> Option<String> {
+        let running = live.iter().filter(|pod| pod.phase() == "Running");
+        let mut running: Vec<&str> = running.map(|pod| pod.uid()).collect();
         let mut kept: Vec<&str> =
             self.pods.values().flatten().map(|(uid, _)| uid.as_str()).collect();
         running.sort_unstable();
