@@ -46,13 +46,15 @@ impl Slurmctld {
 
     /// When the next backfill cycle that could matter is.
     pub(crate) fn backfill_due(&self) -> Option<Time> {
-        let on = self.params().scheduler == SchedulerType::Backfill;
+        let params = self.params();
+        let on = params.scheduler == SchedulerType::Backfill && params.backfill.interval.is_some();
         let changed = self.clock.changed.filter(|_| on && !self.queue.is_empty())?;
         Some(self.backfill_tick(changed))
     }
 
     fn backfill_tick(&self, changed: Time) -> Time {
-        next_tick(changed).max(self.clock.backfilled + self.params().backfill.interval)
+        let interval = self.params().backfill.interval.unwrap_or(Span::MAX);
+        next_tick(changed).max(self.clock.backfilled + interval)
     }
 
     pub(crate) fn run_backfill_cycle(&mut self, now: Time) {

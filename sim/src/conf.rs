@@ -13,15 +13,15 @@ mod line;
 mod node;
 mod params;
 mod partition;
+mod scheduling;
 mod value;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 pub use node::{GresSpec, NodeSpec};
-pub use params::{
-    BackfillParams, MemoryDefault, Params, PriorityType, ResourceUnit, SchedulerType,
-};
+pub use params::{MemoryDefault, Params, PriorityType, ResourceUnit};
 pub use partition::{PartitionSpec, PartitionState};
+pub use scheduling::{BackfillParams, Defer, SchedulerType};
 
 use crate::{PartitionName, Release, SlurmNode};
 pub(crate) use value::parse_megabytes;

@@ -47,8 +47,8 @@ pub use allocation::{Allocation, NodeShare};
 pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use conf::{
-    BackfillParams, ConfError, ConfFile, GresSpec, MemoryDefault, NodeSpec, Note, Params, Parsed,
-    PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType, SlurmConfig,
+    BackfillParams, ConfError, ConfFile, Defer, GresSpec, MemoryDefault, NodeSpec, Note, Params,
+    Parsed, PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType, SlurmConfig,
 };
 pub use errors::SlurmError;
 pub use facts::Fact;

@@ -1,6 +1,6 @@
 //! Why a job waits, or why it ended: Slurm's words.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 ///
 /// It has two spellings. [`Reason::squeue`] is the whole text of squeue's REASON column;
 /// [`Reason::word`] is the short word that the REST API calls `state_reason`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Nothing to say: just submitted, or running.
     #[default]
@@ -35,8 +35,12 @@ pub enum Reason {
     PartitionDown,
     /// The partition neither takes nor starts jobs.
     PartitionInactive,
-    /// A node that it insists on is drained, down or taken.
+    /// Nodes that it insists on, or too many of those that it could use, are drained or taken.
     ReqNodeNotAvail,
+    /// The same, and these nodes of its partition are down.
+    UnavailableNodes(Arc<str>),
+    /// No node of its partition will ever do: held.
+    BadConstraints,
     /// No node of its partition is left for it.
     NodesUnavailable,
     /// It ran into its limit.
@@ -55,12 +59,12 @@ const NODES_UNAVAILABLE: &str =
 
 impl Reason {
     /// The text of squeue's REASON column.
-    pub fn squeue(self) -> String {
+    pub fn squeue(&self) -> String {
         self.to_string()
     }
 
     /// The one word of the REST API's `state_reason`.
-    pub const fn word(self) -> &'static str {
+    pub const fn word(&self) -> &'static str {
         match self {
             Self::None => "None",
             Self::Resources | Self::NodesUnavailable => "Resources",
@@ -74,7 +78,8 @@ impl Reason {
             Self::PartitionTimeLimit => "PartitionTimeLimit",
             Self::PartitionDown => "PartitionDown",
             Self::PartitionInactive => "PartitionInactive",
-            Self::ReqNodeNotAvail => "ReqNodeNotAvail",
+            Self::ReqNodeNotAvail | Self::UnavailableNodes(_) => "ReqNodeNotAvail",
+            Self::BadConstraints => "BadConstraints",
             Self::TimeLimit => "TimeLimit",
             Self::NonZeroExitCode => "NonZeroExitCode",
             Self::RaisedSignal(_) => "RaisedSignal",
@@ -83,11 +88,12 @@ impl Reason {
     }
 
     /// The REST API's `state_description`: empty unless Slurm has more to say than the word.
-    pub fn description(self) -> String {
+    pub fn description(&self) -> String {
         match self {
-            Self::ReqNodeNotAvail | Self::NodesUnavailable | Self::RaisedSignal(_) => {
-                self.to_string()
-            }
+            Self::ReqNodeNotAvail
+            | Self::UnavailableNodes(_)
+            | Self::NodesUnavailable
+            | Self::RaisedSignal(_) => self.to_string(),
             Self::None
             | Self::Resources
             | Self::Priority
@@ -100,6 +106,7 @@ impl Reason {
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive
+            | Self::BadConstraints
             | Self::TimeLimit
             | Self::NonZeroExitCode
             | Self::NodeDown => String::new(),
@@ -113,6 +120,9 @@ impl fmt::Display for Reason {
         let text = match self {
             Self::RaisedSignal(number) => {
                 return f.pad(&format!("RaisedSignal:{number}({})", signal_text(*number)));
+            }
+            Self::UnavailableNodes(nodes) => {
+                return f.pad(&format!("ReqNodeNotAvail, UnavailableNodes:{nodes}"));
             }
             Self::ReqNodeNotAvail => REQ_NODE_NOT_AVAIL,
             Self::NodesUnavailable => NODES_UNAVAILABLE,
@@ -128,6 +138,7 @@ impl fmt::Display for Reason {
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive
+            | Self::BadConstraints
             | Self::TimeLimit
             | Self::NonZeroExitCode
             | Self::NodeDown => self.word(),
@@ -167,6 +178,7 @@ mod tests {
             (Reason::None, "None", "None"),
             (Reason::Resources, "Resources", "Resources"),
             (Reason::ReqNodeNotAvail, REQ_NODE_NOT_AVAIL, "ReqNodeNotAvail"),
+            (Reason::UnavailableNodes("n[3-4]".into()), "ReqNodeNotAvail, UnavailableNodes:n[3-4]", "ReqNodeNotAvail"),
             (Reason::NodesUnavailable, NODES_UNAVAILABLE, "Resources"),
             (Reason::RaisedSignal(9), "RaisedSignal:9(Killed)", "RaisedSignal"),
         ];

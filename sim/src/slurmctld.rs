@@ -213,7 +213,7 @@ impl Slurmctld {
         let Some(record) = self.job_mut(job).filter(|record| record.reason != reason) else {
             return;
         };
-        record.reason = reason;
+        record.reason = reason.clone();
         self.facts.push(Fact::JobReasonChanged { job, reason });
     }
 

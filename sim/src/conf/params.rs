@@ -2,7 +2,9 @@
 
 use crate::Span;
 
-use super::{ConfError, Note, known, line::Word, value};
+use super::{
+    BackfillParams, ConfError, Defer, Note, SchedulerType, known, line::Word, scheduling, value,
+};
 
 /// Largest number of a job: the bits above say which cluster of a federation it is of.
 const JOB_ID_MAX: u32 = 0x03ff_ffff;
@@ -28,6 +30,12 @@ pub struct Params {
     pub sched_min_interval: Span,
     /// `SchedulerParameters=default_queue_depth`.
     pub default_queue_depth: usize,
+    /// `SchedulerParameters=partition_job_depth`; 0 is without a limit.
+    pub partition_job_depth: usize,
+    /// `SchedulerParameters=defer`, `defer_batch`.
+    pub defer: Defer,
+    /// `SchedulerParameters=enable_user_top`: users may order their own jobs.
+    pub enable_user_top: bool,
     /// `SchedulerParameters=sched_max_job_start`; 0 is without a limit.
     pub sched_max_job_start: usize,
     /// `SchedulerParameters=kill_invalid_depend`.
@@ -69,30 +77,6 @@ pub enum ResourceUnit {
     Cpu,
     /// Whole cores.
     Core,
-}
-
-/// `SchedulerType`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SchedulerType {
-    /// `sched/backfill`.
-    Backfill,
-    /// `sched/builtin`: first come, first served.
-    Builtin,
-}
-
-/// `SchedulerParameters=bf_…`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackfillParams {
-    /// `bf_interval`: time between cycles.
-    pub interval: Span,
-    /// `bf_window`: how far it plans ahead.
-    pub window: Span,
-    /// `bf_resolution`: to what it rounds plans.
-    pub resolution: Span,
-    /// `bf_max_job_test`: jobs that it looks at in a cycle.
-    pub max_job_test: usize,
-    /// `bf_max_job_start`: jobs that it starts in a cycle; 0 is without a limit.
-    pub max_job_start: usize,
 }
 
 /// `PriorityType`.
@@ -137,15 +121,12 @@ impl Params {
             sched_interval: Some(Span::secs(60)),
             sched_min_interval: Span::ZERO,
             default_queue_depth: 100,
+            partition_job_depth: 0,
+            defer: Defer::No,
+            enable_user_top: false,
             sched_max_job_start: 0,
             kill_invalid_depend: false,
-            backfill: BackfillParams {
-                interval: Span::secs(30),
-                window: Span::mins(1440),
-                resolution: Span::secs(60),
-                max_job_test: 500,
-                max_job_start: 0,
-            },
+            backfill: BackfillParams::as_shipped(),
             priority: PriorityType::Multifactor,
             def_mem: None,
             max_mem: None,
@@ -173,8 +154,8 @@ pub(super) fn read(
         "clustername" => params.cluster_name.clone_from(&word.value),
         "selecttype" => select_type(word, notes)?,
         "selecttypeparameters" => select_parameters(params, word, notes)?,
-        "schedulertype" => params.scheduler = scheduler_type(word)?,
-        "schedulerparameters" => scheduler_parameters(params, word, notes)?,
+        "schedulertype" => params.scheduler = scheduling::scheduler_type(word)?,
+        "schedulerparameters" => scheduling::scheduler_parameters(params, word, notes)?,
         "prioritytype" => params.priority = priority_type(word)?,
         "defmempernode" => params.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
         "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
@@ -266,11 +247,6 @@ fn select_parameters(
     Ok(())
 }
 
-fn scheduler_type(word: &Word) -> Result<SchedulerType, ConfError> {
-    let types = [SchedulerType::Backfill, SchedulerType::Builtin];
-    value::one_of(word, &["sched/backfill", "sched/builtin"]).map(|at| types[at])
-}
-
 fn priority_type(word: &Word) -> Result<PriorityType, ConfError> {
     let types = [PriorityType::Basic, PriorityType::Multifactor];
     value::one_of(word, &["priority/basic", "priority/multifactor"]).map(|at| types[at])
@@ -287,52 +263,6 @@ fn auth_info(params: &mut Params, word: &Word, notes: &mut Vec<Note>) -> Result<
             ("socket" | "ttl", _) => {}
             (key, _) => {
                 notes.push(word.place.note(format!("AuthInfo={key} is not honoured yet")));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn scheduler_parameters(
-    params: &mut Params,
-    word: &Word,
-    notes: &mut Vec<Note>,
-) -> Result<(), ConfError> {
-    for part in word.value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (key, text) = part.split_once('=').unwrap_or((part, ""));
-        let number = || -> Result<u64, ConfError> {
-            text.parse().map_err(|_| {
-                let what = format!("{key}={text} in SchedulerParameters is not understood");
-                word.value_place.error(what, "write a whole number that isn't negative")
-            })
-        };
-        let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        match key.to_ascii_lowercase().as_str() {
-            "batch_sched_delay" => params.batch_sched_delay = Span::secs(number()?),
-            "sched_interval" if text == "-1" => params.sched_interval = None,
-            "sched_interval" => params.sched_interval = Some(Span::secs(number()?.max(1))),
-            "sched_min_interval" => params.sched_min_interval = Span::ms(number()? / 1000),
-            "default_queue_depth" => params.default_queue_depth = count()?,
-            "sched_max_job_start" => params.sched_max_job_start = count()?,
-            "kill_invalid_depend" => params.kill_invalid_depend = true,
-            // A batch job is never started while it is being submitted, with or without it.
-            "defer" | "defer_batch" => {}
-            "bf_interval" => params.backfill.interval = Span::secs(number()?.max(1)),
-            "bf_window" => params.backfill.window = Span::mins(number()?),
-            "bf_resolution" => params.backfill.resolution = Span::secs(number()?.max(1)),
-            "bf_max_job_test" => params.backfill.max_job_test = count()?,
-            "bf_max_job_start" => params.backfill.max_job_start = count()?,
-            // It never loses its locks here, so it always goes on.
-            "bf_continue" => {}
-            lower if known::SCHEDULER.contains(&lower) => {
-                notes.push(
-                    word.place.note(format!("SchedulerParameters={key} is not honoured yet")),
-                );
-            }
-            _ => {
-                let what = format!("SchedulerParameters does not know `{key}`");
-                let hint = known::did_you_mean(key, known::SCHEDULER);
-                return Err(word.value_place.error(what, hint));
             }
         }
     }

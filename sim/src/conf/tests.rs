@@ -75,12 +75,12 @@ PartitionName=gpu Nodes=quick PriorityTier=10 MaxTime=INFINITE LLN=YES
 #[test]
 fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     let text = format!(
-        "PriorityWeightAge=1000\nSchedulerParameters=defer,bf_max_job_user=3\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
+        "PriorityWeightAge=1000\nSchedulerParameters=defer,bf_busy_nodes\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
     );
     let notes: Vec<_> = parse(&text).unwrap().notes.iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(notes.join("\n"), @r"
+    insta::assert_snapshot!(notes.join("\n"), @"
     slurm.conf:1:1: PriorityWeightAge is not honoured yet
-    slurm.conf:2:1: SchedulerParameters=bf_max_job_user is not honoured yet
+    slurm.conf:2:1: SchedulerParameters=bf_busy_nodes is not honoured yet
     slurm.conf:4:28: AllowGroups is not honoured yet
     ");
 }
@@ -318,7 +318,7 @@ fn wrong_files_are_refused_with_place_and_hint() {
     slurm.conf:3:21: SchedulerParameters does not know `bf_intervall`
         did you mean `bf_interval`?
     slurm.conf:3:21: bf_interval=soon in SchedulerParameters is not understood
-        write a whole number that isn't negative
+        write a whole number
     slurm.conf:3:15: SchedulerType=sched/magic is not understood
         write one of sched/backfill, sched/builtin
     slurm.conf:3:1: `Include` is not supported
