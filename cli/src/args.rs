@@ -45,6 +45,12 @@ pub(crate) enum Command {
     /// directories and numbers of workers, and compares every event. On a difference the first
     /// event that differs is printed.
     Verify(VerifyArgs),
+    /// Replay a recorded workload through the Slurm model
+    ///
+    /// Reads a trace, gives its jobs to the model of slurmctld (or to an ideal EASY scheduler) at
+    /// the times when they were submitted, and prints how long they waited, how busy the machine
+    /// was, and how far the starts lie from the recorded ones.
+    Replay(Box<crate::replay::args::ReplayArgs>),
     /// Explore a run, forwards and backwards in time
     Tui(TuiArgs),
     /// Print the JSON Schema of scenario files or of the bridge's configuration
@@ -168,7 +174,7 @@ impl Color {
     }
 }
 
-fn seed(text: &str) -> Result<Seed, String> {
+pub(crate) fn seed(text: &str) -> Result<Seed, String> {
     text.parse().map(Seed).map_err(|_| "a seed is a whole number from 0 to 2^64-1".to_owned())
 }
 

@@ -23,6 +23,9 @@ pub(crate) enum Failure {
     /// A file or folder can't be used.
     #[error("{}: {what}", path.display())]
     Path { path: PathBuf, what: String, hint: &'static str },
+    /// A line of a file is wrong, or the file as a whole.
+    #[error("{place}: {what}")]
+    Input { place: String, what: String, hint: String },
     /// What was to be printed could not be.
     #[error("could not print: {0}")]
     Print(io::Error),
@@ -39,10 +42,28 @@ impl Failure {
         Self::Path { path: path.to_owned(), what: what.to_string(), hint }
     }
 
+    /// A mistake at a line and column.
+    pub(crate) fn place(
+        path: &Path,
+        (line, column): (usize, usize),
+        what: &str,
+        hint: String,
+    ) -> Self {
+        let place = format!("{}:{line}:{column}", path.display());
+        Self::Input { place, what: what.to_owned(), hint }
+    }
+
+    /// A mistake that is no one line's.
+    pub(crate) fn whole(path: &Path, what: &dyn std::fmt::Display, hint: String) -> Self {
+        Self::Input { place: path.display().to_string(), what: what.to_string(), hint }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unmet(_) | Self::Print(_) | Self::Process(_) => 1,
-            Self::Scenarios(_) | Self::Path { .. } | Self::Terminal { .. } => 2,
+            Self::Scenarios(_) | Self::Path { .. } | Self::Input { .. } | Self::Terminal { .. } => {
+                2
+            }
         }
     }
 
@@ -53,6 +74,9 @@ impl Failure {
                 errors.iter().map(|error| format!("{}\n", error.render_coloured())).collect()
             }
             Self::Path { hint, .. } | Self::Terminal { hint, .. } => {
+                format!("{ERROR}error{ERROR:#}: {self}\n{HINT}hint{HINT:#}: {hint}\n")
+            }
+            Self::Input { hint, .. } => {
                 format!("{ERROR}error{ERROR:#}: {self}\n{HINT}hint{HINT:#}: {hint}\n")
             }
             Self::Unmet(_) | Self::Print(_) | Self::Process(_) => {

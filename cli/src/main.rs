@@ -1,7 +1,7 @@
 //! `drawbridge`: the one binary. Reads the command line, calls the library, says how it went.
 //!
 //! ```text
-//!   args ──▶ commands/{run, verify, schema, tui, completions} ──▶ exit code
+//!   args ──▶ commands/{run, verify, replay, schema, tui, completions} ──▶ exit code
 //!                                     0 all good · 1 an expectation or snapshot failed
 //!                                     2 the input is wrong · 3 a server could not be reached
 //! ```
@@ -12,6 +12,7 @@ mod failure;
 mod files;
 mod junit;
 mod play;
+mod replay;
 mod run;
 mod schema;
 mod show;
@@ -49,6 +50,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Verify(args) => verify::verify(&args),
+        Command::Replay(args) => replay::replay(&args),
         Command::Tui(args) => tui::tui(&args),
         Command::Schema(args) => schema::schema(args.what),
         Command::Completions(args) => {

@@ -233,7 +233,7 @@ fn the_schemas_are_printed_and_refuse_a_typo() {
 #[test]
 fn every_command_explains_itself() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["run", "verify", "tui", "schema", "completions"] {
+    for command in ["run", "verify", "replay", "tui", "schema", "completions"] {
         let output = drawbridge(&[command, "--help"], folder.path());
         assert_eq!(output.status.code(), Some(0), "{command}");
         assert!(output.stdout.len() > 200, "{command}");

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
 /// Every file under the crates with this extension, with its text.
 fn sources(extension: &str) -> Vec<(PathBuf, String)> {
     let mut found = vec![];
-    for part in ["sim", "bridge", "fakes", "scenarios", "tui", "cli"] {
+    for part in ["sim", "bridge", "fakes", "scenarios", "replay", "tui", "cli"] {
         collect(&root().join(part), extension, &mut found);
     }
     assert!(!found.is_empty(), "no .{extension} file found");
