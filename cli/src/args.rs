@@ -51,6 +51,17 @@ pub(crate) enum Command {
     /// the times when they were submitted, and prints how long they waited, how busy the machine
     /// was, and how far the starts lie from the recorded ones.
     Replay(Box<crate::replay::args::ReplayArgs>),
+    /// Check the Slurm model against a real Slurm, decision by decision
+    ///
+    /// Starts real slurmctld and slurmd processes in namespaces of their own, makes clusters and
+    /// operations from seeds, does each operation on the real Slurm and on the model, waits until
+    /// both have settled, and compares every job's state, reason, nodes, CPU ids, memory and GPU
+    /// indices and every node's state and allocation. What differs is made as small as possible
+    /// and printed as a case to keep.
+    ///
+    /// Needs Linux, root, and apt with a Debian mirror; packages are unpacked once into a cache.
+    /// Exit codes: 0 all equal, 1 a difference, 2 the input is wrong, 3 Slurm can't be started.
+    Oracle(OracleArgs),
     /// Explore a run, forwards and backwards in time
     Tui(TuiArgs),
     /// Print the JSON Schema of scenario files or of the bridge's configuration
@@ -98,6 +109,52 @@ pub(crate) struct VerifyArgs {
     /// What to print
     #[arg(short, long, value_enum, default_value_t = VerifyOutput::Table)]
     pub(crate) output: VerifyOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct OracleArgs {
+    /// How many seeds of each family
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seeds: u64,
+    /// The first of them
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    /// Only these families, with commas or several times; `list` prints them
+    #[arg(long, value_name = "F", value_delimiter = ',')]
+    pub(crate) family: Vec<String>,
+    /// Begin no case after so many minutes
+    #[arg(long, value_name = "M")]
+    pub(crate) minutes: Option<u64>,
+    /// Cases at a time [default: one per core]
+    #[arg(long, value_name = "J", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// What to print
+    #[arg(short, long, value_enum, default_value_t = VerifyOutput::Table)]
+    pub(crate) output: VerifyOutput,
+    /// Use this Slurm: the folder with sbin/slurmctld, sbin/slurmd and bin/sbatch
+    #[arg(long, value_name = "DIR")]
+    pub(crate) slurm: Option<PathBuf>,
+    /// Use this slurm.conf for every case instead of generated clusters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) conf: Option<PathBuf>,
+    /// Run these case files instead of families
+    #[arg(long, value_name = "FILE")]
+    pub(crate) case: Vec<PathBuf>,
+    /// Leave out the cases that are kept in the binary
+    #[arg(long)]
+    pub(crate) no_kept: bool,
+    /// Write each difference, made small, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Where the unpacked packages are kept [default: drawbridge/slurm-24.11 in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// How many times faster Slurm's clock runs
+    #[arg(long, value_name = "X", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub(crate) speed: u32,
+    /// Tries to make a difference smaller
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) shrink: usize,
 }
 
 #[derive(Debug, clap::Args)]

@@ -32,6 +32,9 @@ pub(crate) enum Failure {
     /// The terminal would not be used.
     #[error("{what}")]
     Terminal { what: String, hint: &'static str },
+    /// A server that is needed could not be started or reached.
+    #[error("{what}")]
+    Server { what: String, hint: &'static str },
     /// A process that we started did not do its part.
     #[error("{0}")]
     Process(String),
@@ -61,9 +64,10 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unmet(_) | Self::Print(_) | Self::Process(_) => 1,
-            Self::Scenarios(_) | Self::Path { .. } | Self::Input { .. } | Self::Terminal { .. } => {
+            Self::Scenarios(_) | Self::Path { .. } | Self::Terminal { .. } | Self::Input { .. } => {
                 2
             }
+            Self::Server { .. } => 3,
         }
     }
 
@@ -73,7 +77,7 @@ impl Failure {
             Self::Scenarios(errors) => {
                 errors.iter().map(|error| format!("{}\n", error.render_coloured())).collect()
             }
-            Self::Path { hint, .. } | Self::Terminal { hint, .. } => {
+            Self::Path { hint, .. } | Self::Terminal { hint, .. } | Self::Server { hint, .. } => {
                 format!("{ERROR}error{ERROR:#}: {self}\n{HINT}hint{HINT:#}: {hint}\n")
             }
             Self::Input { hint, .. } => {

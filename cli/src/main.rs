@@ -11,6 +11,7 @@ mod events;
 mod failure;
 mod files;
 mod junit;
+mod oracle;
 mod play;
 mod replay;
 mod run;
@@ -51,6 +52,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::Oracle(args) => oracle::oracle(&args),
         Command::Tui(args) => tui::tui(&args),
         Command::Schema(args) => schema::schema(args.what),
         Command::Completions(args) => {

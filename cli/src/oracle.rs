@@ -1,0 +1,201 @@
+//! `drawbridge oracle`: the model against a real Slurm.
+
+use std::{
+    fs,
+    io::{IsTerminal, stderr},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use anstyle::{AnsiColor, Style};
+use drawbridge_oracle::{
+    Case, Cluster, Family, LabError, LabOptions, Report, RunOptions, Tally, default_cache,
+    families, family, install, recorded_cases, run, tidy,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{
+    args::{OracleArgs, VerifyOutput},
+    failure::{Failure, print},
+    table::{Cell, Table},
+};
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+
+pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
+    if args.family.iter().any(|name| name == "list") {
+        return list();
+    }
+    let options = options(args)?;
+    install(&options.lab).map_err(no_slurm)?;
+    let bar = progress();
+    let report = run(&options, |news| {
+        bar.set_length(news.total as u64);
+        bar.set_position(news.done as u64);
+        bar.set_message(format!("{} of {} operations equal", news.equal, news.operations));
+    });
+    bar.finish_and_clear();
+    tidy(&options.lab);
+    let report = report.map_err(no_slurm)?;
+    if let Some(folder) = &args.keep {
+        keep(folder, &report)?;
+    }
+    print(render(args.output, &report).as_bytes())?;
+    match report.operations - report.equal {
+        0 => Ok(()),
+        n => Err(Failure::Unmet(format!("{n} of {} operations differ", report.operations))),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut table = Table::new(&["FAMILY", "VARIES"]);
+    for family in families() {
+        table.row(vec![Cell::new(family.name), Cell::new(family.about)]);
+    }
+    print(table.render(100).as_bytes())
+}
+
+fn no_slurm(error: LabError) -> Failure {
+    Failure::Server { what: error.what, hint: error.hint }
+}
+
+fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
+    let lab = LabOptions {
+        cache: args.cache.clone().unwrap_or_else(default_cache),
+        slurm: args.slurm.clone().map(|path| check_slurm(&path)).transpose()?,
+        speed: args.speed,
+    };
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let mut cases = vec![];
+    if !args.case.is_empty() {
+        cases = args.case.iter().map(|path| read_case(path)).collect::<Result<_, _>>()?;
+    } else if !args.no_kept && args.family.is_empty() && args.conf.is_none() {
+        cases = recorded_cases().map_err(|(name, error)| Failure::Input {
+            place: format!("kept case {name}"),
+            what: error.to_string(),
+            hint: "mend it in sim/oracle/cases".into(),
+        })?;
+    }
+    Ok(RunOptions {
+        lab,
+        cases,
+        families: if args.case.is_empty() { chosen(&args.family)? } else { vec![] },
+        seeds: args.seeds,
+        first_seed: args.first_seed,
+        time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
+        jobs: args.jobs.map_or_else(cores, usize::from),
+        shrink_tries: args.shrink,
+        given: args.conf.as_deref().map(read_conf).transpose()?,
+    })
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Family>, Failure> {
+    if names.is_empty() {
+        return Ok(families().iter().collect());
+    }
+    let find = |name: &String| {
+        family(name).ok_or_else(|| Failure::Input {
+            place: "--family".into(),
+            what: format!("there is no family `{name}`"),
+            hint: "`drawbridge oracle --family list` prints them".into(),
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn check_slurm(path: &Path) -> Result<PathBuf, Failure> {
+    let hint = "give the folder that has sbin/slurmctld, sbin/slurmd and bin/sbatch";
+    let whole = fs::canonicalize(path).map_err(|error| Failure::path(path, error, hint))?;
+    if whole.join("sbin/slurmctld").exists() {
+        return Ok(whole);
+    }
+    Err(Failure::path(path, "there is no sbin/slurmctld in it", hint))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| Failure::path(path, error, "give a readable file"))
+}
+
+fn read_case(path: &Path) -> Result<(String, Case), Failure> {
+    let case = Case::parse(&read(path)?)
+        .map_err(|error| Failure::path(path, error, "see sim/oracle/cases for the form"))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((name, case))
+}
+
+/// A site's slurm.conf, with the gres.conf that lies beside it.
+fn read_conf(path: &Path) -> Result<Cluster, Failure> {
+    let gres = path.with_file_name("gres.conf");
+    let gres_conf = if gres.exists() { read(&gres)? } else { String::new() };
+    Ok(Cluster { slurm_conf: read(path)?, gres_conf })
+}
+
+fn keep(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let failed = |error| Failure::path(folder, error, "give a folder that can be written");
+    fs::create_dir_all(folder).map_err(failed)?;
+    for found in &report.differences {
+        let seed = found.seed.map_or("kept".to_owned(), |seed| seed.to_string());
+        let name = format!("{}-{seed}.txt", found.family.replace('/', "-"));
+        fs::write(folder.join(name), &found.case).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn render(output: VerifyOutput, report: &Report) -> String {
+    if output == VerifyOutput::Json {
+        let text = serde_json::to_string(report);
+        return format!("{}\n", text.expect("a report has only text and numbers"));
+    }
+    let mut table =
+        Table::new(&["FAMILY", "OPERATIONS", "EQUAL", "CONTENDED", "NOT MODELLED", "RESULT"]);
+    for (name, tally) in &report.families {
+        table.row(row(name, *tally));
+    }
+    let Report { operations, equal, contended, not_modelled, .. } = *report;
+    table.row(row("in all", Tally { operations, equal, contended, not_modelled }));
+    let mut text = table.render(110);
+    let (first, count) = report.seeds;
+    text += &format!("\nseeds {first} to {} of each family\n", first + count.max(1) - 1);
+    for found in &report.unsteady {
+        text += &format!("not seen twice: {found}\n");
+    }
+    for (why, count) in &report.refused {
+        text += &format!("not modelled, {count} times: {why}\n");
+    }
+    for found in &report.differences {
+        let seed = found.seed.map_or(String::new(), |seed| {
+            format!(": drawbridge oracle --family {} --seeds 1 --first-seed {seed}", found.family)
+        });
+        text += &format!("\n=== {}{seed}\n{}", found.family, found.case);
+    }
+    text
+}
+
+fn row(name: &str, tally: Tally) -> Vec<Cell> {
+    let Tally { operations, equal, contended, not_modelled } = tally;
+    let percent = |part: usize| format!("{} %", part * 100 / operations.max(1));
+    let result = match operations - equal {
+        0 => Cell::styled("equal", GOOD),
+        n => Cell::styled(format!("{n} DIFFER"), BAD),
+    };
+    vec![
+        Cell::new(name),
+        Cell::new(operations.to_string()),
+        Cell::new(equal.to_string()),
+        Cell::new(percent(contended)),
+        Cell::new(not_modelled.to_string()),
+        result,
+    ]
+}
+
+fn progress() -> ProgressBar {
+    if !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} cases, {msg}, {eta} left");
+    bar.set_style(style.expect("the template is well formed"));
+    bar
+}

@@ -1,0 +1,24 @@
+//! Puts every file of `cases/` into the crate, so that the binary needs no folder beside it.
+
+use std::{env, error::Error, fs, path::PathBuf};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=cases");
+    let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("cases");
+    let mut files: Vec<PathBuf> = vec![];
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(|path| path.extension().is_some_and(|it| it == "txt"));
+    files.sort();
+    let rows: String = files
+        .iter()
+        .map(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string())
+        })
+        .collect();
+    let text = format!("const CASES: &[(&str, &str)] = &[\n{rows}];\n");
+    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("cases.rs"), text)?;
+    Ok(())
+}

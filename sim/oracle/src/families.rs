@@ -1,0 +1,79 @@
+//! Families of cases: what each varies.
+
+mod script;
+mod table;
+
+use drawbridge_sim::Seed;
+
+use crate::{case::Cluster, dice::Dice, lockstep::Source, site::Site, view::View};
+
+/// A kind of case, made from a seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Its name: `packing`.
+    pub name: &'static str,
+    /// What it varies, in a few words.
+    pub about: &'static str,
+    pub(crate) site: fn(&mut Dice) -> Site,
+    pub(crate) submit: fn(&mut Dice, &Site) -> String,
+    pub(crate) mix: Mix,
+}
+
+/// How often each kind of operation comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mix {
+    pub(crate) submit: usize,
+    pub(crate) finish: usize,
+    pub(crate) cancel: usize,
+    pub(crate) hold: usize,
+    pub(crate) node: usize,
+    pub(crate) update: usize,
+}
+
+impl Mix {
+    pub(crate) const JOBS: Self =
+        Self { submit: 60, finish: 26, cancel: 10, hold: 2, node: 2, update: 0 };
+}
+
+/// Every family.
+pub fn families() -> &'static [Family] {
+    table::FAMILIES
+}
+
+/// The family of that name.
+pub fn family(name: &str) -> Option<&'static Family> {
+    families().iter().find(|family| family.name == name)
+}
+
+/// Operations that one seed of a family makes.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    family: &'static Family,
+    site: Site,
+    dice: Dice,
+    left: usize,
+}
+
+/// Operations in one case.
+const LENGTH: usize = 40;
+
+impl Generated {
+    pub(crate) fn new(family: &'static Family, seed: u64, given: Option<&Cluster>) -> Self {
+        let site = match given {
+            Some(cluster) => Site::given(cluster),
+            None => (family.site)(&mut Dice::new(Seed(seed), "cluster")),
+        };
+        Self { family, site, dice: Dice::new(Seed(seed), "operations"), left: LENGTH }
+    }
+
+    pub(crate) fn cluster(&self) -> Cluster {
+        self.site.cluster()
+    }
+}
+
+impl Source for Generated {
+    fn next(&mut self, seen: &View) -> Option<String> {
+        self.left = self.left.checked_sub(1)?;
+        Some(script::operation(self.family, &self.site, &mut self.dice, seen))
+    }
+}

@@ -1,0 +1,298 @@
+//! The families, and the jobs that each submits.
+
+use super::{Family, Mix};
+use crate::{
+    dice::Dice,
+    site::{NodeLine, Site},
+};
+
+const NODES: Mix = Mix { node: 18, hold: 2, ..Mix::JOBS };
+const HOLDS: Mix = Mix { hold: 25, ..Mix::JOBS };
+const UPDATES: Mix = Mix { update: 25, ..Mix::JOBS };
+
+#[rustfmt::skip]
+pub(super) const FAMILIES: &[Family] = &[
+    Family { name: "packing", about: "tasks, nodes and CPUs per task on equal nodes", site: plain, submit: shapes, mix: Mix::JOBS },
+    Family { name: "uneven", about: "the same on nodes of several sizes", site: uneven, submit: shapes, mix: Mix::JOBS },
+    Family { name: "weights", about: "node weights", site: weights, submit: shapes, mix: Mix::JOBS },
+    Family { name: "sockets", about: "sockets and cores; CR_Core, CR_Socket, CR_CPU", site: sockets, submit: shapes, mix: Mix::JOBS },
+    Family { name: "threads", about: "hardware threads", site: threads, submit: shapes, mix: Mix::JOBS },
+    Family { name: "memory", about: "memory per node and per CPU, defaults, whole nodes", site: memory, submit: memories, mix: Mix::JOBS },
+    Family { name: "gpus", about: "GPUs per node, task and job", site: gpus, submit: gpu_jobs, mix: Mix::JOBS },
+    Family { name: "features", about: "constraints with and, or", site: features, submit: constrained, mix: Mix::JOBS },
+    Family { name: "partitions", about: "partitions that share nodes, tiers, jobs in several", site: partitions, submit: in_partitions, mix: Mix::JOBS },
+    Family { name: "limits", about: "partitions' limits of nodes and time", site: limits, submit: in_partitions, mix: Mix::JOBS },
+    Family { name: "exclusive", about: "whole nodes", site: plain, submit: exclusive, mix: Mix::JOBS },
+    Family { name: "lln", about: "least loaded nodes", site: lln, submit: shapes, mix: Mix::JOBS },
+    Family { name: "nodelist", about: "nodes asked for and excluded", site: uneven, submit: named_nodes, mix: Mix::JOBS },
+    Family { name: "dependencies", about: "what a job waits for", site: plain, submit: dependent, mix: Mix { finish: 34, ..Mix::JOBS } },
+    Family { name: "priorities", about: "priority by size, partition and nice", site: priorities, submit: nice, mix: Mix::JOBS },
+    Family { name: "holds", about: "hold and release", site: plain, submit: shapes, mix: HOLDS },
+    Family { name: "node_events", about: "nodes drained, down and back", site: uneven, submit: shapes, mix: NODES },
+    Family { name: "updates", about: "waiting jobs changed", site: partitions, submit: in_partitions, mix: UPDATES },
+    Family { name: "backfill", about: "time limits that let small jobs pass", site: plain, submit: timed, mix: Mix::JOBS },
+];
+
+fn plain(dice: &mut Dice) -> Site {
+    let line = NodeLine::new(dice.between(2, 5), dice.between(1, 2), dice.between(2, 4));
+    Site::new("CR_Core_Memory").param("DefMemPerCPU=100").nodes(line).partition("main Default=YES")
+}
+
+fn uneven(dice: &mut Dice) -> Site {
+    let mut site = Site::new("CR_Core_Memory").param("DefMemPerCPU=100");
+    for _ in 0..dice.between(2, 4) {
+        let (count, sockets) = (dice.between(1, 2), dice.between(1, 2));
+        site = site.nodes(NodeLine::new(count, sockets, dice.between(1, 5)));
+    }
+    site.partition("main Default=YES")
+}
+
+fn weights(dice: &mut Dice) -> Site {
+    let mut site = uneven(dice);
+    for line in &mut site.lines {
+        line.more = format!("Weight={}", dice.one_of(&[1, 1, 5, 10, 20]));
+    }
+    site
+}
+
+fn sockets(dice: &mut Dice) -> Site {
+    let unit = dice.pick(&[
+        "CR_Core_Memory",
+        "CR_Socket_Memory",
+        "CR_CPU_Memory",
+        "CR_Core",
+        "CR_Socket",
+        "CR_CPU",
+    ]);
+    let mut site = Site::new(unit).param("DefMemPerCPU=100");
+    for _ in 0..dice.between(1, 3) {
+        let (count, sockets) = (dice.between(1, 2), dice.between(1, 4));
+        site = site.nodes(NodeLine::new(count, sockets, dice.between(1, 4)));
+    }
+    site.partition("main Default=YES")
+}
+
+fn threads(dice: &mut Dice) -> Site {
+    let unit =
+        dice.pick(&["CR_Core_Memory", "CR_CPU_Memory", "CR_Core_Memory,CR_ONE_TASK_PER_CORE"]);
+    let mut site = Site::new(unit).param("DefMemPerCPU=100");
+    for _ in 0..dice.between(1, 3) {
+        let (count, sockets) = (dice.between(1, 2), dice.between(1, 2));
+        let mut line = NodeLine::new(count, sockets, dice.between(1, 3));
+        line.threads = 2;
+        site = site.nodes(line);
+    }
+    site.partition("main Default=YES")
+}
+
+fn memory(dice: &mut Dice) -> Site {
+    let mut site = Site::new("CR_Core_Memory");
+    match dice.below(3) {
+        0 => site = site.param("DefMemPerCPU=500"),
+        1 => site = site.param("DefMemPerNode=3000"),
+        _ => {}
+    }
+    for _ in 0..dice.between(1, 3) {
+        let mut line = NodeLine::new(dice.between(1, 2), 1, dice.between(2, 6));
+        line.memory = dice.one_of(&[4000, 8000, 10000]);
+        site = site.nodes(line);
+    }
+    site.partition("main Default=YES")
+}
+
+fn gpus(dice: &mut Dice) -> Site {
+    let mut site = Site::new("CR_Core_Memory").param("DefMemPerCPU=100");
+    for _ in 0..dice.between(1, 3) {
+        let (count, sockets) = (dice.between(1, 2), dice.between(1, 2));
+        let mut line = NodeLine::new(count, sockets, dice.between(2, 4));
+        if dice.percent(85) {
+            line.gres = format!("gpu:{}", dice.between(1, 4));
+        }
+        site = site.nodes(line);
+    }
+    site.lines[0].gres = format!("gpu:{}", dice.between(1, 4));
+    site.partition("main Default=YES")
+}
+
+fn features(dice: &mut Dice) -> Site {
+    let mut site = uneven(dice);
+    for (index, line) in site.lines.iter_mut().enumerate() {
+        let names = ["a", "b", "c"].iter().filter(|_| dice.percent(50));
+        let mut names: Vec<_> = names.copied().collect();
+        if index == 0 {
+            names = vec!["a", "b", "c"];
+        }
+        if !names.is_empty() {
+            line.more = format!("Feature={}", names.join(","));
+        }
+    }
+    site
+}
+
+fn partitions(dice: &mut Dice) -> Site {
+    let mut site = uneven(dice);
+    let last = site.n_nodes();
+    site.partitions = vec!["main Default=YES".into()];
+    let mut range = |tier: &str, name: &str| {
+        let from = dice.between(1, last);
+        let to = dice.between(from, last);
+        format!("{name} Nodes=n[{from}-{to}]{tier}")
+    };
+    site.partitions.push(range(" PriorityTier=2", "high"));
+    site.partitions.push(range("", "low"));
+    site
+}
+
+fn limits(dice: &mut Dice) -> Site {
+    let mut site = partitions(dice);
+    for words in &mut site.partitions {
+        match dice.below(4) {
+            0 => *words += &format!(" MaxNodes={}", dice.between(1, 3)),
+            1 => *words += &format!(" MaxTime={}", dice.one_of(&[100, 500])),
+            2 => *words += &format!(" MinNodes={} MaxTime=600 DefaultTime=60", dice.between(1, 2)),
+            _ => {}
+        }
+    }
+    site
+}
+
+fn lln(dice: &mut Dice) -> Site {
+    let mut site = uneven(dice);
+    site.params[1] = "SelectTypeParameters=CR_Core_Memory,CR_LLN".into();
+    site
+}
+
+fn priorities(dice: &mut Dice) -> Site {
+    let mut site = partitions(dice);
+    let weight = |dice: &mut Dice| dice.one_of(&[0, 100, 1000, 12345]);
+    if dice.percent(20) {
+        return site.param("PriorityType=priority/basic");
+    }
+    for (index, words) in site.partitions.iter_mut().enumerate() {
+        *words += &format!(" PriorityJobFactor={}", (index * 7) % 11);
+    }
+    let (size, part) = (weight(dice), weight(dice));
+    site.param("PriorityType=priority/multifactor")
+        .param(&format!("PriorityWeightJobSize={size}"))
+        .param(&format!("PriorityWeightPartition={part}"))
+}
+
+/// Tasks, nodes, CPUs per task: any mixture of them, also more than there is.
+fn shapes(dice: &mut Dice, site: &Site) -> String {
+    let (nodes, cpus) = (site.n_nodes(), site.cpus());
+    let mut words: Vec<String> = vec![];
+    if dice.percent(45) {
+        let most = nodes.min(4) + usize::from(dice.percent(4));
+        let min = dice.between(1, most);
+        let max = if dice.percent(25) {
+            format!("-{}", dice.between(min, nodes.max(min)))
+        } else {
+            String::new()
+        };
+        words.push(format!("-N{min}{max}"));
+    }
+    if dice.percent(65) {
+        words.push(format!("-n{}", dice.between(1, cpus + cpus / 2)));
+    }
+    if dice.percent(30) {
+        words.push(format!("-c{}", dice.between(1, cpus.min(4))));
+    }
+    if dice.percent(15) {
+        words.push(format!("--ntasks-per-node={}", dice.between(1, cpus.min(4))));
+    }
+    if dice.percent(30) {
+        words.push(format!("-t{}", dice.one_of(&[60, 240, 960])));
+    }
+    words.join(" ")
+}
+
+fn memories(dice: &mut Dice, site: &Site) -> String {
+    let memory = site.memory();
+    let amount = match dice.below(5) {
+        0 => String::new(),
+        1 => format!("--mem={}", dice.between(1, 8) * memory / 8),
+        2 => format!("--mem={}", dice.between(1, 30) * 100),
+        3 => format!("--mem-per-cpu={}", dice.between(1, 12) * 250),
+        _ => format!("--mem-per-cpu={}", dice.between(1, 4) * 1000),
+    };
+    let few = ["-n1", "-n2", "-n3", "-N2", "-N2 -n3", "-c2", "-n2 -c2"];
+    format!("{} {amount}", dice.pick(&few))
+}
+
+fn gpu_jobs(dice: &mut Dice, site: &Site) -> String {
+    let count = dice.between(1, 3);
+    let wish = match dice.below(6) {
+        0 => format!("--gres=gpu:{count}"),
+        1 => format!("--gpus-per-node={count}"),
+        2 => format!("--gpus={}", dice.between(1, 5)),
+        3 => format!("-n{} --gpus-per-task=1", dice.between(1, 3)),
+        4 => format!("-N{} --gres=gpu:{count}", dice.between(1, 2)),
+        _ => return shapes(dice, site),
+    };
+    let cpus = if wish.contains("-n") || dice.percent(50) {
+        String::new()
+    } else {
+        format!(" -c{}", dice.between(1, 3))
+    };
+    format!("{wish}{cpus}")
+}
+
+fn constrained(dice: &mut Dice, site: &Site) -> String {
+    let wish = dice.pick(&["a", "b", "c", "'a&b'", "'a|b'", "'b&c'", "'b|c'", "'a&b&c'", "'a,b'"]);
+    format!("{} -C {wish}", shapes(dice, site)).trim_start().to_owned()
+}
+
+fn in_partitions(dice: &mut Dice, site: &Site) -> String {
+    let shape = shapes(dice, site);
+    let name = site.any_partition(dice);
+    match dice.below(10) {
+        0..=1 => shape,
+        2 => format!("{shape} -p {name},{}", site.any_partition(dice)),
+        _ => format!("{shape} -p {name}"),
+    }
+}
+
+fn exclusive(dice: &mut Dice, site: &Site) -> String {
+    let shape = shapes(dice, site);
+    if dice.percent(40) { format!("{shape} --exclusive") } else { shape }
+}
+
+fn named_nodes(dice: &mut Dice, site: &Site) -> String {
+    let (shape, node) = (shapes(dice, site), site.any_node(dice));
+    match dice.below(4) {
+        0 => format!("{shape} -w {node}"),
+        1 => format!("{shape} -x {node}"),
+        2 => format!("{shape} -w {node},{}", site.any_node(dice)),
+        _ => shape,
+    }
+}
+
+fn dependent(dice: &mut Dice, site: &Site) -> String {
+    let shape = shapes(dice, site);
+    let kind = dice.pick(&["after", "afterok", "afternotok", "afterany", "singleton"]);
+    match dice.below(10) {
+        0..=3 => shape,
+        _ if kind == "singleton" => format!("{shape} -d singleton -J same"),
+        4..=5 => format!("{shape} -d {kind}:{},{kind}:{}", dice.between(1, 4), dice.between(1, 8)),
+        _ => format!("{shape} -d {kind}:{}", dice.between(1, 8)),
+    }
+}
+
+fn nice(dice: &mut Dice, site: &Site) -> String {
+    let job = in_partitions(dice, site);
+    match dice.below(4) {
+        0 => format!("{job} --nice={}", dice.between(1, 500)),
+        1 => format!("{job} --priority={}", dice.between(1, 9) * 100),
+        _ => job,
+    }
+}
+
+fn timed(dice: &mut Dice, site: &Site) -> String {
+    let (nodes, cpus) = (site.n_nodes(), site.cpus());
+    let limit = dice.one_of(&[60, 240, 960, 3840]);
+    match dice.below(3) {
+        0 => format!("-N{} --exclusive -t{limit}", dice.between(1, nodes)),
+        1 => format!("-n{} -t{limit}", dice.between(1, cpus)),
+        _ => format!("-N{} -n{} -t{limit}", dice.between(1, 2), dice.between(2, cpus.max(2))),
+    }
+}

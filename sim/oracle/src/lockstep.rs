@@ -1,0 +1,101 @@
+//! One case on both sides, operation by operation.
+
+use crate::{
+    case::{Case, Cluster, Record, Step},
+    compare::{Difference, differences},
+    lab::{LabError, LabOptions},
+    operation::{NotModelled, Operation},
+    real::Real,
+    twin::Twin,
+    view::View,
+};
+
+/// What came of a case.
+#[derive(Clone, Debug, Default)]
+pub struct CaseResult {
+    /// The case with what the real Slurm showed, up to the first difference.
+    pub case: Case,
+    /// Operations that both sides did.
+    pub operations: usize,
+    /// Those after which nothing differed.
+    pub equal: usize,
+    /// Those that began while a job was waiting for others to make room.
+    pub contended: usize,
+    /// Why operations were left out.
+    pub not_modelled: Vec<NotModelled>,
+    /// What differed after the last operation; empty if nothing did.
+    pub differences: Vec<Difference>,
+}
+
+/// Operations known in advance.
+#[derive(Clone, Debug)]
+pub struct Kept(pub std::collections::VecDeque<String>);
+
+/// Where the next operation comes from; sees what Slurm shows.
+pub(crate) trait Source {
+    fn next(&mut self, seen: &View) -> Option<String>;
+}
+
+impl Source for Kept {
+    fn next(&mut self, _seen: &View) -> Option<String> {
+        self.0.pop_front()
+    }
+}
+
+/// Runs operations on both sides until one differs or there are no more.
+pub(crate) fn run_case(
+    options: &LabOptions,
+    cluster: &Cluster,
+    source: &mut dyn Source,
+) -> Result<CaseResult, LabError> {
+    let mut result = CaseResult::default();
+    result.case.cluster = cluster.clone();
+    if let Err(why) = Twin::new(cluster, 0) {
+        result.not_modelled.push(why);
+        return Ok(result);
+    }
+    let mut real = Real::start(options, cluster)?;
+    let mut seen = real.look()?;
+    let Ok(mut twin) = Twin::new(cluster, real.epoch) else { return Ok(result) };
+    while let Some(text) = source.next(&seen) {
+        let operation = match Operation::parse(&text) {
+            Ok(operation) => operation,
+            Err(why) => {
+                result.not_modelled.push(why);
+                continue;
+            }
+        };
+        result.contended += usize::from(seen.is_contended());
+        let record = real.perform(&text)?;
+        seen = record.view.clone();
+        let found = step(&mut twin, operation, &record);
+        result.case.steps.push(Step { operation: text, record: Some(record) });
+        result.operations += 1;
+        if !found.is_empty() {
+            result.differences = found;
+            break;
+        }
+        result.equal += 1;
+    }
+    Ok(result)
+}
+
+fn step(twin: &mut Twin, operation: Operation, record: &Record) -> Vec<Difference> {
+    let answer = twin.perform(record.asked_ms, operation);
+    let view = twin.view(record.seen_ms);
+    differences((&record.answer, &record.view), (&answer, &view))
+}
+
+/// The model against what the real Slurm showed when the case was recorded: the first operation
+/// after which they differ, if any.
+pub fn replay(case: &Case) -> Result<Option<(usize, Vec<Difference>)>, NotModelled> {
+    let mut twin = Twin::new(&case.cluster, 0)?;
+    for (index, each) in case.steps.iter().enumerate() {
+        let Some(record) = &each.record else { continue };
+        let found = step(&mut twin, Operation::parse(&each.operation)?, record);
+        if !found.is_empty() {
+            return Ok(Some((index, found)));
+        }
+    }
+    Ok(None)
+}

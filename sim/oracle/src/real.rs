@@ -1,0 +1,181 @@
+//! The real Slurm's side: what is typed, and what its commands print.
+
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{IndexSet, TimeLimit, expand_hostlist, parse_time_limit};
+
+use crate::{
+    case::{Cluster, Record},
+    lab::{Lab, LabError, LabOptions},
+    view::{Answer, JobLook, View, share_text},
+};
+
+/// Longest wait, in Slurm's own seconds, until nothing moves any more.
+const SETTLE_SECS: u32 = 120;
+
+/// A real Slurm with a cluster on it.
+#[derive(Debug)]
+pub(crate) struct Real {
+    lab: Lab,
+    /// The second, since 1970, that its time is counted from.
+    pub(crate) epoch: u64,
+}
+
+impl Real {
+    pub(crate) fn start(options: &LabOptions, cluster: &Cluster) -> Result<Self, LabError> {
+        let mut lab = Lab::start(options, cluster)?;
+        let now = lab.run("date +%s")?;
+        Ok(Self { lab, epoch: now.trim().parse().unwrap_or(0) })
+    }
+
+    /// What is seen before anything is done.
+    pub(crate) fn look(&mut self) -> Result<View, LabError> {
+        let said = self.lab.run("settle 10; look")?;
+        Ok(self.read(&said).1)
+    }
+
+    /// Does an operation and waits until nothing moves.
+    pub(crate) fn perform(&mut self, operation: &str) -> Result<Record, LabError> {
+        let script = format!("date +%s.%N\n{}\nsettle {SETTLE_SECS}\nlook", command(operation));
+        let said = self.lab.run(&format!("{script}\n"))?;
+        let (first, rest) = said.split_once('\n').unwrap_or_default();
+        let (answer, rest) = split_answer(operation, rest);
+        let (seen_ms, view) = self.read(rest);
+        Ok(Record { asked_ms: self.since_start(first), seen_ms, answer, view })
+    }
+
+    fn since_start(&self, text: &str) -> u64 {
+        let (secs, nanos) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+        let (secs, nanos): (u64, u64) = (secs.parse().unwrap_or(0), nanos.parse().unwrap_or(0));
+        secs.saturating_sub(self.epoch) * 1000 + nanos / 1_000_000
+    }
+
+    fn read(&self, said: &str) -> (u64, View) {
+        let (time, rest) = said.split_once('\n').unwrap_or_default();
+        let (jobs, nodes) = rest.split_once("\n--\n").unwrap_or((rest, ""));
+        let mut view = View::default();
+        for line in jobs.lines().filter(|line| line.starts_with("JobId=")) {
+            job_look(line).put(&mut view);
+        }
+        for line in nodes.lines().filter(|line| line.starts_with("NodeName=")) {
+            put_node(line, &mut view);
+        }
+        (self.since_start(time), view)
+    }
+}
+
+const ANSWER_ENDS: &str = "=== answered";
+
+/// What to type for an operation.
+fn command(operation: &str) -> String {
+    let (first, rest) = operation.split_once(' ').unwrap_or((operation, ""));
+    let typed = match first {
+        "sbatch" => format!("sbatch --parsable -o /dev/null {rest} /run/job"),
+        "finish" if !rest.contains(' ') => format!("finish {rest} 0"),
+        "wait" => format!("sleep {}", rest.trim_end_matches('s')),
+        _ => operation.to_owned(),
+    };
+    format!("{typed}\necho '{ANSWER_ENDS}'")
+}
+
+fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a str) {
+    let (words, rest) = said.split_once(&format!("{ANSWER_ENDS}\n")).unwrap_or((said, ""));
+    let refused = words.lines().find(|line| line.contains("rror")).map(|line| {
+        if line.starts_with("sbatch: error: Batch job submission failed")
+            || !line.starts_with("sbatch")
+        {
+            line.rsplit(": ").next().unwrap_or_default().to_owned()
+        } else {
+            "bad command line".to_owned()
+        }
+    });
+    let answer = match refused {
+        Some(words) => Answer::Refused(words),
+        None if operation.starts_with("sbatch") => {
+            Answer::Done(words.lines().find_map(|line| line.trim().parse().ok()))
+        }
+        None => Answer::Done(None),
+    };
+    (answer, rest)
+}
+
+fn job_look(line: &str) -> JobLook {
+    let get = |key: &str| value(line, key).unwrap_or_default();
+    JobLook {
+        number: get("JobId"),
+        state: get("JobState"),
+        reason: get("Reason"),
+        priority: get("Priority"),
+        partition: get("Partition"),
+        restarts: get("Restarts"),
+        time_limit: match parse_time_limit(&get("TimeLimit")) {
+            Some(TimeLimit::Of(span)) => (span.as_secs() / 60).to_string(),
+            Some(TimeLimit::Unlimited) | None => get("TimeLimit"),
+        },
+        exit: get("ExitCode"),
+        nodes: get("NodeList").replace("(null)", ""),
+        cpus: get("NumCPUs"),
+        shares: shares(line),
+    }
+}
+
+/// The first value of a key among `Key=value` words.
+fn value(line: &str, key: &str) -> Option<String> {
+    let words = line.split(' ').filter_map(|word| word.split_once('='));
+    words.into_iter().find(|(known, _)| *known == key).map(|(_, value)| value.to_owned())
+}
+
+/// `Nodes=n[1-2] CPU_IDs=0-1 Mem=100 GRES=gpu:1(IDX:0)`, as often as it comes.
+fn shares(line: &str) -> Vec<(String, String)> {
+    let mut found = vec![];
+    for part in line.split(" Nodes=").skip(1) {
+        let names = part.split(' ').next().unwrap_or_default();
+        let get = |key: &str| value(part, key).unwrap_or_default();
+        let text = share_text(&get("CPU_IDs"), &get("Mem"), &devices(&get("GRES")));
+        let names = expand_hostlist(names).unwrap_or_default();
+        found.extend(names.into_iter().map(|name| (name, text.clone())));
+    }
+    found
+}
+
+/// `gpu:a100:2(IDX:0-1),gpu:k80:0(IDX:N/A)` as devices by name.
+fn devices(text: &str) -> BTreeMap<String, IndexSet> {
+    let mut found: BTreeMap<String, IndexSet> = BTreeMap::new();
+    for part in text.split("),") {
+        let (what, list) = part.split_once("(IDX:").unwrap_or((part, ""));
+        let name = what.split(':').next().unwrap_or_default();
+        let set: IndexSet = ranges(list.trim_end_matches(')')).into_iter().collect();
+        if !set.is_empty() {
+            found.entry(name.to_owned()).or_default().add(&set);
+        }
+    }
+    found
+}
+
+/// `0-1,4`.
+fn ranges(text: &str) -> Vec<usize> {
+    let mut found = vec![];
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) {
+            found.extend(first..=last);
+        }
+    }
+    found
+}
+
+/// Flags that the model does not show yet.
+const NOT_COMPARED: [&str; 1] = ["PLANNED"];
+
+fn put_node(line: &str, view: &mut View) {
+    let get = |key: &str| value(line, key).unwrap_or_default();
+    let name = format!("node {}", get("NodeName"));
+    let state = get("State");
+    let flags: Vec<_> = state.split('+').filter(|flag| !NOT_COMPARED.contains(flag)).collect();
+    view.set(&name, "state", flags.join("+"));
+    view.set(&name, "cpus", get("CPUAlloc"));
+    view.set(&name, "mem", get("AllocMem"));
+    for (gres, set) in devices(&get("GresUsed")) {
+        view.set(&name, &gres, set.to_string());
+    }
+}

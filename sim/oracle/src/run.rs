@@ -1,0 +1,261 @@
+//! Many cases, several at a time: kept ones first, then seeds.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use crate::{
+    case::{Case, CaseError, Cluster},
+    families::{Family, Generated},
+    lab::{LabError, LabOptions},
+    lockstep::{CaseResult, Kept, run_case},
+    shrink,
+};
+
+include!(concat!(env!("OUT_DIR"), "/cases.rs"));
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// How to get a Slurm.
+    pub lab: LabOptions,
+    /// Kept cases, by name.
+    pub cases: Vec<(String, Case)>,
+    /// Families to draw from.
+    pub families: Vec<&'static Family>,
+    /// Seeds per family.
+    pub seeds: u64,
+    /// The first of them.
+    pub first_seed: u64,
+    /// Begin no case after so long.
+    pub time: Option<Duration>,
+    /// Cases at a time.
+    pub jobs: usize,
+    /// Tries to make a difference smaller.
+    pub shrink_tries: usize,
+    /// A site's own cluster, instead of generated ones.
+    pub given: Option<Cluster>,
+}
+
+/// Operations, and those after which nothing differed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// Operations that both sides did.
+    pub operations: usize,
+    /// Those after which nothing differed.
+    pub equal: usize,
+    /// Those that began under contention.
+    pub contended: usize,
+    /// Those that the model refused as not modelled.
+    pub not_modelled: usize,
+}
+
+/// Where the model first differed, made small.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FirstDifference {
+    /// The family.
+    pub family: String,
+    /// The seed, or nothing for a kept case.
+    pub seed: Option<u64>,
+    /// What differs, a line each.
+    pub differences: Vec<String>,
+    /// The case as text, to be kept.
+    pub case: String,
+}
+
+/// What came of it all.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Operations that both sides did.
+    pub operations: usize,
+    /// Those after which nothing differed.
+    pub equal: usize,
+    /// Those that began under contention.
+    pub contended: usize,
+    /// Those that the model refused as not modelled.
+    pub not_modelled: usize,
+    /// Cases that were run.
+    pub cases: usize,
+    /// The first seed of each family, and how many.
+    pub seeds: (u64, u64),
+    /// By family.
+    pub families: BTreeMap<String, Tally>,
+    /// The first difference, made small.
+    pub first_difference: Option<FirstDifference>,
+    /// Every difference, in the order in which they were found.
+    #[serde(skip)]
+    pub differences: Vec<FirstDifference>,
+    /// What was not modelled, and how often.
+    pub refused: BTreeMap<String, usize>,
+    /// Differences that did not show a second time.
+    pub unsteady: Vec<String>,
+}
+
+/// News for whoever waits.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Cases done.
+    pub done: usize,
+    /// Cases in all.
+    pub total: usize,
+    /// Operations so far.
+    pub operations: usize,
+    /// Equal so far.
+    pub equal: usize,
+}
+
+/// The cases that are kept in this crate.
+pub fn recorded_cases() -> Result<Vec<(String, Case)>, (String, CaseError)> {
+    let read = |(name, text): &(&str, &str)| match Case::parse(text) {
+        Ok(case) => Ok(((*name).to_owned(), case)),
+        Err(error) => Err(((*name).to_owned(), error)),
+    };
+    CASES.iter().map(read).collect()
+}
+
+enum Work {
+    Keep(String, Box<Case>),
+    Make(&'static Family, u64),
+}
+
+/// Runs them all.
+pub fn run(options: &RunOptions, mut tell: impl FnMut(&Progress)) -> Result<Report, LabError> {
+    let work: VecDeque<Work> = work_list(options);
+    let total = work.len();
+    let work = Mutex::new(work);
+    let began = Instant::now();
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            let (sender, work) = (sender.clone(), &work);
+            scope.spawn(move || {
+                while let Some(item) = next_item(options, work, began) {
+                    let result = do_work(options, &item);
+                    if sender.send((item, result)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut report = Report { seeds: (options.first_seed, options.seeds), ..Report::default() };
+        for (item, result) in receiver {
+            let outcome = match result {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    work.lock().map(|mut list| list.clear()).unwrap_or_default();
+                    return Err(error);
+                }
+            };
+            report.add(&item, outcome);
+            let Report { operations, equal, cases: done, .. } = report;
+            tell(&Progress { done, total, operations, equal });
+        }
+        Ok(report)
+    })
+}
+
+fn work_list(options: &RunOptions) -> VecDeque<Work> {
+    let kept =
+        options.cases.iter().map(|(name, case)| Work::Keep(name.clone(), case.clone().into()));
+    let last = options.first_seed.saturating_add(options.seeds);
+    let made = (options.first_seed..last)
+        .flat_map(|seed| options.families.iter().map(move |family| Work::Make(family, seed)));
+    kept.chain(made).collect()
+}
+
+fn next_item(options: &RunOptions, work: &Mutex<VecDeque<Work>>, began: Instant) -> Option<Work> {
+    if options.time.is_some_and(|time| time < began.elapsed()) {
+        return None;
+    }
+    work.lock().ok()?.pop_front()
+}
+
+/// A case's result, and whether what differed showed twice.
+struct Outcome {
+    result: CaseResult,
+    small: Option<CaseResult>,
+    unsteady: Vec<String>,
+}
+
+fn do_work(options: &RunOptions, item: &Work) -> Result<Outcome, LabError> {
+    let mut result = match item {
+        Work::Keep(_, case) => {
+            let steps = case.steps.iter().map(|step| step.operation.clone()).collect();
+            run_case(&options.lab, &case.cluster, &mut Kept(steps))?
+        }
+        Work::Make(family, seed) => {
+            let mut made = Generated::new(family, *seed, options.given.as_ref());
+            let cluster = made.cluster();
+            run_case(&options.lab, &cluster, &mut made)?
+        }
+    };
+    (result.case.family, result.case.seed) = match item {
+        Work::Keep(_, case) => (case.family.clone(), case.seed),
+        Work::Make(family, seed) => (family.name.to_owned(), *seed),
+    };
+    if result.differences.is_empty() {
+        return Ok(Outcome { result, small: None, unsteady: vec![] });
+    }
+    let again = shrink::confirm(&options.lab, &result)?;
+    if again.differences.is_empty() {
+        // It was chance: what Slurm did the second time is what counts.
+        let unsteady = vec![unsteady_text(&result)];
+        let (operations, equal) = (again.operations, again.equal);
+        let result = CaseResult { operations, equal, differences: vec![], ..result };
+        return Ok(Outcome { result, small: None, unsteady });
+    }
+    let small = shrink::shrink(&options.lab, &again, options.shrink_tries)?;
+    Ok(Outcome { result, small: Some(small), unsteady: vec![] })
+}
+
+fn unsteady_text(result: &CaseResult) -> String {
+    let found: Vec<_> = result.differences.iter().map(ToString::to_string).collect();
+    let step = result.case.steps.last().map_or("", |step| &step.operation);
+    format!("{} seed {}, `{step}`: {}", result.case.family, result.case.seed, found.join("; "))
+}
+
+impl Report {
+    fn add(&mut self, item: &Work, outcome: Outcome) {
+        let Outcome { result, small, unsteady } = outcome;
+        let (family, seed) = match item {
+            Work::Keep(name, _) => (format!("kept/{name}"), None),
+            Work::Make(family, seed) => (family.name.to_owned(), Some(*seed)),
+        };
+        let tally = self.families.entry(family.clone()).or_default();
+        let refused = result.not_modelled.len();
+        for (one, more) in [
+            (&mut tally.operations, result.operations),
+            (&mut tally.equal, result.equal),
+            (&mut tally.contended, result.contended),
+            (&mut tally.not_modelled, refused),
+            (&mut self.operations, result.operations),
+            (&mut self.equal, result.equal),
+            (&mut self.contended, result.contended),
+            (&mut self.not_modelled, refused),
+            (&mut self.cases, 1),
+        ] {
+            *one += more;
+        }
+        self.unsteady.extend(unsteady);
+        for why in result.not_modelled {
+            *self.refused.entry(why.0).or_default() += 1;
+        }
+        if let Some(mut small) = small {
+            let differences: Vec<_> = small.differences.iter().map(ToString::to_string).collect();
+            small.case.why = differences.join("\n");
+            let case = small.case.to_string();
+            let found = FirstDifference { family, seed, differences, case };
+            self.first_difference.get_or_insert(found.clone());
+            self.differences.push(found);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A generated cluster, and what a generator must know of it.
+
+use std::fmt::Write;
+
+use drawbridge_sim::{Release, SlurmConfig};
+
+use crate::{case::Cluster, dice::Dice};
+
+/// One line of `NodeName=`.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeLine {
+    pub(crate) count: usize,
+    pub(crate) sockets: usize,
+    pub(crate) cores: usize,
+    pub(crate) threads: usize,
+    pub(crate) memory: usize,
+    /// `gpu:2`, `gpu:a100:1,gpu:k80:2`, or nothing.
+    pub(crate) gres: String,
+    /// Anything else: `Weight=5 Feature=a,b`.
+    pub(crate) more: String,
+}
+
+impl NodeLine {
+    pub(crate) fn new(count: usize, sockets: usize, cores: usize) -> Self {
+        let (gres, more) = (String::new(), String::new());
+        Self { count, sockets, cores, threads: 1, memory: 16000, gres, more }
+    }
+
+    pub(crate) fn cpus(&self) -> usize {
+        self.sockets * self.cores * self.threads
+    }
+}
+
+/// A cluster while it is being made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Site {
+    /// Lines of slurm.conf other than nodes and partitions.
+    pub(crate) params: Vec<String>,
+    /// Words of `SchedulerParameters`.
+    pub(crate) scheduler: Vec<String>,
+    pub(crate) lines: Vec<NodeLine>,
+    /// `main Default=YES`: `Nodes=ALL` unless it names some.
+    pub(crate) partitions: Vec<String>,
+    pub(crate) gres_conf: String,
+    /// A site's own cluster, and its nodes' names.
+    given: Option<(Cluster, Vec<String>)>,
+}
+
+/// Both schedulers look every second, so that settling takes two of them.
+const EAGER: [&str; 4] =
+    ["batch_sched_delay=0", "sched_interval=1", "sched_min_interval=0", "bf_interval=1"];
+
+impl Site {
+    /// A site with memory and cores counted, and a default amount of memory.
+    pub(crate) fn new(select: &str) -> Self {
+        let params =
+            ["SelectType=select/cons_tres".into(), format!("SelectTypeParameters={select}")];
+        Self {
+            params: params.into(),
+            scheduler: EAGER.iter().map(|word| (*word).to_owned()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A site's own cluster; what can't be read of it is found out later.
+    pub(crate) fn given(cluster: &Cluster) -> Self {
+        let mut site = Self { given: Some((cluster.clone(), vec![])), ..Self::default() };
+        let parsed = SlurmConfig::parse(&cluster.slurm_conf, None, Release::V24_11);
+        let Ok(parsed) = parsed else { return site };
+        let names = parsed.config.node_names().map(ToString::to_string).collect();
+        for node in parsed.config.nodes() {
+            let cpus = usize::try_from(node.cpus).unwrap_or(1);
+            let memory = usize::try_from(node.memory_mib).unwrap_or(1);
+            site.lines.push(NodeLine { memory, ..NodeLine::new(1, 1, cpus) });
+        }
+        let partitions = parsed.config.partitions();
+        site.partitions = partitions.iter().map(|it| it.name.to_string()).collect();
+        site.given = Some((cluster.clone(), names));
+        site
+    }
+
+    pub(crate) fn param(mut self, line: &str) -> Self {
+        self.params.push(line.into());
+        self
+    }
+
+    pub(crate) fn nodes(mut self, line: NodeLine) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    pub(crate) fn partition(mut self, words: &str) -> Self {
+        self.partitions.push(words.into());
+        self
+    }
+
+    pub(crate) fn n_nodes(&self) -> usize {
+        self.lines.iter().map(|line| line.count).sum()
+    }
+
+    /// CPUs of the largest node.
+    pub(crate) fn cpus(&self) -> usize {
+        self.lines.iter().map(NodeLine::cpus).max().unwrap_or(1)
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.lines.iter().map(|line| line.memory).max().unwrap_or(1000)
+    }
+
+    /// The name of a node.
+    pub(crate) fn any_node(&self, dice: &mut Dice) -> String {
+        let place = dice.below(self.n_nodes());
+        match &self.given {
+            Some((_, names)) => names.get(place).cloned().unwrap_or_default(),
+            None => format!("n{}", place + 1),
+        }
+    }
+
+    /// The name of a partition.
+    pub(crate) fn any_partition(&self, dice: &mut Dice) -> String {
+        let words = &self.partitions[dice.below(self.partitions.len())];
+        words.split(' ').next().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn cluster(&self) -> Cluster {
+        if let Some((cluster, _)) = &self.given {
+            return cluster.clone();
+        }
+        let mut conf = String::new();
+        for line in &self.params {
+            let _ = writeln!(conf, "{line}");
+        }
+        let _ = writeln!(conf, "SchedulerParameters={}", self.scheduler.join(","));
+        let gres = self.lines.iter().any(|line| !line.gres.is_empty());
+        let _ = write!(conf, "{}", if gres { "GresTypes=gpu\n" } else { "" });
+        let _ = writeln!(conf, "ReturnToService=0\nKillWait=1\nMinJobAge=30000");
+        let mut gres_conf = self.gres_conf.clone();
+        let mut first = 1;
+        for line in &self.lines {
+            let names = names(first, line.count);
+            first += line.count;
+            let _ = writeln!(conf, "NodeName={names} {}", node_words(line));
+            if self.gres_conf.is_empty() {
+                gres_conf += &gres_lines(&names, &line.gres);
+            }
+        }
+        for words in &self.partitions {
+            let nodes = if words.contains("Nodes=") { "" } else { " Nodes=ALL" };
+            let _ = writeln!(conf, "PartitionName={words}{nodes}");
+        }
+        Cluster { slurm_conf: conf, gres_conf }
+    }
+}
+
+fn names(first: usize, count: usize) -> String {
+    if count == 1 { format!("n{first}") } else { format!("n[{first}-{}]", first + count - 1) }
+}
+
+fn node_words(line: &NodeLine) -> String {
+    let mut words = format!(
+        "CPUs={} Sockets={} CoresPerSocket={} ThreadsPerCore={} RealMemory={}",
+        line.cpus(),
+        line.sockets,
+        line.cores,
+        line.threads,
+        line.memory
+    );
+    if !line.gres.is_empty() {
+        let _ = write!(words, " Gres={}", line.gres);
+    }
+    if !line.more.is_empty() {
+        let _ = write!(words, " {}", line.more);
+    }
+    words
+}
+
+/// A device file for each that the node line counts.
+fn gres_lines(names: &str, gres: &str) -> String {
+    let mut text = String::new();
+    let mut first = 0;
+    for word in gres.split(',').filter(|word| !word.is_empty()) {
+        let parts: Vec<_> = word.split(':').collect();
+        let count: usize = parts.last().and_then(|count| count.parse().ok()).unwrap_or(1);
+        let kind = if parts.len() == 3 { format!(" Type={}", parts[1]) } else { String::new() };
+        let last = first + count - 1;
+        let files = if count == 1 { first.to_string() } else { format!("[{first}-{last}]") };
+        let _ = writeln!(text, "NodeName={names} Name={}{kind} File=/dev/g{files}", parts[0]);
+        first += count;
+    }
+    text
+}
