@@ -44,6 +44,15 @@ impl IndexSet {
         there
     }
 
+    /// Adds a number or takes it out.
+    pub fn set(&mut self, index: usize, there: bool) {
+        if there {
+            self.insert(index);
+        } else {
+            self.remove(index);
+        }
+    }
+
     /// Whether the number is in it.
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)

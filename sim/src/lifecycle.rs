@@ -107,7 +107,8 @@ impl Slurmctld {
         backfilled: bool,
     ) {
         self.dequeue(job);
-        let name = self.partition_spec(partition).name.clone();
+        let spec = self.partition_spec(partition);
+        let (name, exclusive) = (spec.name.clone(), spec.exclusive);
         let Some(record) = self.job_mut(job) else {
             return;
         };
@@ -118,12 +119,14 @@ impl Slurmctld {
         record.expected_start = None;
         record.begin_time = None;
         record.allocation = Some(allocation.clone());
+        let whole = exclusive || record.ask.exclusive;
         self.facts.push(Fact::JobStarted { job, allocation: allocation.clone(), backfilled });
         for share in &allocation.nodes {
             self.with_node(share.index, |node| {
                 node.usage.take(share);
                 node.jobs.insert(job);
             });
+            self.unshared.set(share.index, whole);
         }
         self.running.insert(job);
         self.stats.started += 1;
@@ -240,10 +243,15 @@ impl Slurmctld {
     }
 
     fn release_nodes(&mut self, now: Time, job: JobId) {
+        let killed = self.job(job).is_some_and(|job| job.completing);
         self.give_back(job);
         self.forget_later(now, job);
         self.tell_dependents(now, job);
-        self.ask_for_cycle(now);
+        if killed {
+            self.ask_at_once(now);
+        } else {
+            self.ask_for_cycle(now);
+        }
     }
 
     /// The nodes are free; the job still says which they were. The only way out of an allocation,
@@ -261,6 +269,7 @@ impl Slurmctld {
                 node.jobs.remove(&job);
                 node.completing -= usize::from(was_completing);
             });
+            self.unshared.remove(share.index);
         }
         self.running.remove(&job);
     }

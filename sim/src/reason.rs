@@ -87,6 +87,22 @@ impl Reason {
         }
     }
 
+    /// Whether it is about one of the job's partitions, and goes once the partition lets it.
+    pub(crate) const fn is_of_partition(&self) -> bool {
+        matches!(
+            self,
+            Self::PartitionNodeLimit
+                | Self::PartitionTimeLimit
+                | Self::PartitionDown
+                | Self::PartitionInactive
+        )
+    }
+
+    /// Whether it is that nodes which the job needs are out of service.
+    pub(crate) const fn is_not_avail(&self) -> bool {
+        matches!(self, Self::ReqNodeNotAvail | Self::UnavailableNodes(_))
+    }
+
     /// The REST API's `state_description`: empty unless Slurm has more to say than the word.
     pub fn description(&self) -> String {
         match self {

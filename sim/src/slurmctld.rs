@@ -33,9 +33,17 @@ pub struct Slurmctld {
     pub(crate) partition_nodes: Arc<[IndexSet]>,
     /// Nodes that take jobs.
     pub(crate) up: IndexSet,
+    /// Nodes that some job holds.
+    pub(crate) busy: IndexSet,
+    /// Nodes that one job holds as a whole.
+    pub(crate) unshared: IndexSet,
+    /// Nodes with a job that is ending: nobody else starts there.
+    pub(crate) completing: IndexSet,
     pub(crate) jobs: BTreeMap<JobId, Arc<Job>>,
     /// Jobs that could start if there were room, in the order in which they are looked at.
     pub(crate) queue: BTreeSet<QueueKey>,
+    /// Jobs in the queue that no cycle has compared with their partitions' limits yet.
+    pub(crate) unchecked: BTreeSet<JobId>,
     /// Jobs that wait for their begin time.
     pub(crate) begins: BTreeSet<(Time, JobId)>,
     /// Who waits for what becomes of a job.
@@ -96,11 +104,15 @@ impl Slurmctld {
             .collect();
         Self {
             up: up_nodes(&nodes),
+            busy: IndexSet::new(),
+            unshared: IndexSet::new(),
+            completing: IndexSet::new(),
             nodes,
             node_places: Arc::new(places),
             partition_nodes,
             jobs: BTreeMap::new(),
             queue: BTreeSet::new(),
+            unchecked: BTreeSet::new(),
             begins: BTreeSet::new(),
             dependents: BTreeMap::new(),
             namesakes: BTreeMap::new(),
@@ -223,11 +235,9 @@ impl Slurmctld {
         let before = (node.sinfo_state(), node.reason.clone());
         change(node);
         let after = node.sinfo_state();
-        if node.takes_jobs() {
-            self.up.insert(place);
-        } else {
-            self.up.remove(place);
-        }
+        self.up.set(place, node.takes_jobs());
+        self.busy.set(place, !node.jobs.is_empty());
+        self.completing.set(place, 0 < node.completing);
         if before != (after, node.reason.clone()) {
             let reason = node.reason.as_ref().map_or(String::new(), |reason| reason.text.clone());
             self.facts.push(Fact::NodeChanged { node: node.name().clone(), state: after, reason });

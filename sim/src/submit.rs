@@ -32,6 +32,7 @@ impl Slurmctld {
         self.stats.submitted += 1;
         self.facts.push(Fact::JobSubmitted { job: id });
         self.requeue_eligible(now, id);
+        self.compare_with_queue(now, id);
         self.ask_for_cycle(now);
         Ok(id)
     }
@@ -195,7 +196,9 @@ impl Slurmctld {
         let Some(job) = self.jobs.get(&id).cloned() else {
             return;
         };
+        self.note_unseen(now);
         self.queue.extend(self.queue_keys(&job));
+        self.unchecked.insert(id);
     }
 
     fn dependency_of(&self, job: &Job) -> Met {

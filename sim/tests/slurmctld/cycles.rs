@@ -55,12 +55,12 @@ fn the_end_of_a_job_starts_the_next_at_the_following_tick() {
 }
 
 #[test]
-fn a_short_cycle_looks_at_default_queue_depth_jobs_only() {
+fn a_short_cycle_looks_at_one_job_more_than_default_queue_depth() {
     let mut lab = four("SchedulerParameters=default_queue_depth=2,bf_interval=1000");
     let jobs: Vec<_> = (0..5).map(|_| lab.sbatch("-n1 --mem=10")).collect();
     lab.pass(10);
     let started = jobs.iter().filter(|job| start_ms(&lab, **job).is_some()).count();
-    assert_eq!(started, 2);
+    assert_eq!(started, 3);
     lab.at_secs(60);
     assert_eq!(jobs.iter().filter_map(|job| start_ms(&lab, *job)).max(), Some(60_000));
 }
@@ -81,6 +81,95 @@ fn a_blocked_job_blocks_its_partition_and_withdraws_its_nodes() {
     let withdrawn = "PENDING Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
     let expected = ["PENDING Resources", "PENDING Priority", withdrawn, withdrawn];
     assert_eq!(jobs.map(|job| lab.state_of(job)), expected);
+}
+
+#[test]
+fn too_few_nodes_in_service_block_the_partition_and_its_nodes() {
+    let mut lab = four("SchedulerParameters=bf_interval=300");
+    lab.drain("n003");
+    lab.run("-w n001 -N1 --exclusive -t 60");
+    lab.run("-w n002 -N1 --exclusive -t 60");
+    lab.pass(3);
+    let jobs = [
+        lab.sbatch("-N4 --exclusive -t 60"),
+        lab.sbatch("-N2 --exclusive -t 60"),
+        lab.sbatch("-n1 --mem=10 -t 60"),
+        lab.sbatch("-p other -n1 --mem=10 -t 60"),
+    ];
+    lab.pass(5);
+    let few = "PENDING Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+    let expected = [few, "PENDING Priority", "PENDING Priority", few];
+    assert_eq!(jobs.map(|job| lab.state_of(job)), expected);
+}
+
+#[test]
+fn nodes_out_of_service_make_a_job_wait_alone_unless_others_hold_whole_nodes() {
+    // (what runs on n001, why 40 tasks wait, what becomes of a small job behind them)
+    let down = "PENDING ReqNodeNotAvail, UnavailableNodes:n004";
+    let rows = [
+        (None, down, "RUNNING None"),
+        (Some("--exclusive"), "PENDING Resources", "PENDING Priority"),
+        (Some("-n1 --mem=10"), down, "RUNNING None"),
+    ];
+    for (runs, waits, behind) in rows {
+        let mut lab = four("SchedulerParameters=bf_interval=300");
+        lab.drain("n003");
+        lab.down("n004");
+        if let Some(runs) = runs {
+            lab.run(&format!("-w n001 -N1 -t 60 {runs}"));
+        }
+        lab.pass(4);
+        let jobs = [lab.sbatch("-n40 --mem=10 -t 60"), lab.sbatch("-n1 --mem=10 -t 60")];
+        lab.pass(5);
+        assert_eq!(jobs.map(|job| lab.state_of(job)), [waits, behind], "{runs:?}");
+    }
+}
+
+#[test]
+fn a_killed_job_makes_room_at_once_and_one_that_ends_by_itself_at_the_next_tick() {
+    let mut lab = four("");
+    let jobs = [
+        lab.sbatch("-N4 --exclusive -t 60 --wrap 'sleep 4'"),
+        lab.sbatch("-N4 --exclusive -t 60"),
+        lab.sbatch("-N4 --exclusive -t 60"),
+    ];
+    assert_eq!(jobs.map(|job| lab.state_of(job))[1..], ["PENDING Priority"; 2]);
+    lab.until(Time::from_ms(14_400));
+    assert_eq!(start_ms(&lab, jobs[1]), Some(8_000));
+    lab.scancel(jobs[1]);
+    lab.pass(1);
+    assert_eq!(start_ms(&lab, jobs[2]), Some(14_500));
+}
+
+#[test]
+fn partition_job_depth_counts_what_came_up_in_each_partition() {
+    let mut lab = four("SchedulerParameters=partition_job_depth=2,bf_interval=1000");
+    let jobs: Vec<_> = (0..4).map(|_| lab.sbatch("-n1 --mem=10")).collect();
+    let other = lab.sbatch("-p other -n1 --mem=10");
+    lab.pass(5);
+    let states: Vec<_> = jobs.iter().map(|job| lab.state_of(*job)).collect();
+    assert_eq!(states, ["RUNNING None", "RUNNING None", "PENDING Priority", "PENDING Priority"]);
+    assert_eq!(lab.state_of(other), "RUNNING None");
+}
+
+#[test]
+fn young_jobs_and_those_of_low_priority_block_nobody_where_that_is_set() {
+    let rows =
+        [("bf_min_age_reserve=100", "PENDING Priority"), ("bf_min_prio_reserve=2", "RUNNING None")];
+    for (parameter, later) in rows {
+        let mut lab = four(&format!("SchedulerParameters={parameter},bf_interval=1000"));
+        lab.run("-N3 --exclusive -t 600");
+        lab.pass(3);
+        let wide = lab.sbatch("-N4 --exclusive -t 10");
+        let small = lab.sbatch("-n1 -c16 --mem=10 -t 10 --wrap 'sleep 9'");
+        lab.pass(5);
+        assert_eq!(lab.state_of(wide), "PENDING Resources");
+        assert_eq!(lab.state_of(small), "RUNNING None", "{parameter}");
+        lab.at_secs(119);
+        let late = lab.sbatch("-n1 -c16 --mem=10 -t 10");
+        lab.pass(9);
+        assert_eq!(lab.state_of(late), later, "{parameter}");
+    }
 }
 
 #[test]

@@ -31,8 +31,8 @@ fn reasons_are_those_of_the_real_one() {
         ("-p small -n1 -t 60 --mem=10",      "PENDING PartitionTimeLimit"),
         ("-p down -n1 --mem=10",             "PENDING PartitionDown"),
         ("-p big -N1 --mem=10",              "PENDING PartitionNodeLimit"),
-        ("-N4 --exclusive",                  "PENDING Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"),
         ("-N2 --exclusive -t 60",            "PENDING Resources"),
+        ("-N4 --exclusive",                  "PENDING Priority"),
         ("-n1 -c1 --mem=10 -t 60",           "PENDING Priority"),
     ];
     let jobs: Vec<_> = rows.iter().map(|(args, _)| lab.sbatch(args)).collect();

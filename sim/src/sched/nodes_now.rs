@@ -1,0 +1,127 @@
+//! Which nodes a job gets if it is to start right now, and if none, why.
+//!
+//! ```text
+//!   available ∩ partition ──select──▶ an allocation
+//!         │ no: would they do if they were idle?
+//!         ├─ yes, or some are in somebody's hands ──▶ Busy
+//!         ├─ the whole partition would              ──▶ NotAvail
+//!         └─ not even that                          ──▶ Never
+//! ```
+
+use std::sync::Arc;
+
+use crate::{
+    Allocation, IndexSet, Job, Reason, Slurmctld, fold_hostlist,
+    select::{self, View},
+};
+
+/// What is held right now, while a cycle gives out more.
+pub(crate) struct NodesNow<'a> {
+    ctld: &'a Slurmctld,
+    view: View<'a>,
+    /// As if nothing were held; made when it is first needed.
+    idle: Option<View<'a>>,
+    /// Nodes that some job holds.
+    busy: IndexSet,
+    /// Nodes that a job holds as a whole.
+    unshared: IndexSet,
+}
+
+/// Why a job doesn't start now.
+pub(crate) enum Refusal {
+    /// Others have what it needs.
+    Busy,
+    /// What it needs is out of service.
+    NotAvail(Reason),
+    /// No node of the partition will do, whatever happens.
+    Never,
+}
+
+impl<'a> NodesNow<'a> {
+    pub(crate) fn new(ctld: &'a Slurmctld) -> Self {
+        Self {
+            ctld,
+            view: View::of(&ctld.nodes),
+            idle: None,
+            busy: ctld.busy.clone(),
+            unshared: ctld.unshared.clone(),
+        }
+    }
+
+    /// Takes nodes for a job out of `available`, if they suffice.
+    pub(crate) fn start(
+        &mut self,
+        job: &Job,
+        partition: usize,
+        available: &IndexSet,
+    ) -> Result<Arc<Allocation>, Refusal> {
+        let (ctld, policy) = (self.ctld, self.ctld.policy(partition));
+        if !available.holds(&job.ask.required) {
+            return Err(self.not_avail(job, partition, available));
+        }
+        let mut candidates = available.clone();
+        candidates.keep(&ctld.partition_nodes[partition]);
+        candidates.subtract(&job.ask.excluded);
+        let exclusive = job.ask.exclusive || policy.exclusive;
+        let mut free = candidates.clone();
+        free.subtract(&ctld.completing);
+        free.subtract(if exclusive { &self.busy } else { &self.unshared });
+        if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
+            self.take(&allocation, exclusive);
+            return Ok(allocation);
+        }
+        Err(self.why_not(job, partition, &candidates, &free))
+    }
+
+    fn take(&mut self, allocation: &Allocation, exclusive: bool) {
+        self.view.take(allocation);
+        for share in &allocation.nodes {
+            self.busy.insert(share.index);
+            if exclusive {
+                self.unshared.insert(share.index);
+            }
+        }
+    }
+
+    fn why_not(
+        &mut self,
+        job: &Job,
+        partition: usize,
+        candidates: &IndexSet,
+        free: &IndexSet,
+    ) -> Refusal {
+        let ctld = self.ctld;
+        let policy = ctld.policy(partition);
+        let idle = self.idle.get_or_insert_with(|| View::empty(&ctld.nodes));
+        let enough = job.ask.min_nodes as usize <= free.len();
+        if enough && select::select(idle, candidates, &job.ask, policy).is_some() {
+            return Refusal::Busy;
+        }
+        let all = &ctld.partition_nodes[partition];
+        if select::select(idle, all, &job.ask, policy).is_none() {
+            return Refusal::Never;
+        }
+        let mut held = candidates.clone();
+        held.subtract(free);
+        let suits = |place: usize| job.ask.features.matched_by(&ctld.nodes[place].spec.features);
+        if held.iter().any(suits) {
+            return Refusal::Busy;
+        }
+        self.not_avail(job, partition, candidates)
+    }
+
+    /// Names the nodes of the partition that are down, of those that it insists on if it does.
+    fn not_avail(&self, job: &Job, partition: usize, available: &IndexSet) -> Refusal {
+        let mut missing = self.ctld.partition_nodes[partition].clone();
+        missing.subtract(available);
+        if !job.ask.required.is_empty() {
+            missing.keep(&job.ask.required);
+        }
+        let down = missing.iter().map(|place| &self.ctld.nodes[place]).filter(|node| node.down);
+        let names: Vec<&str> = down.map(|node| node.name().as_str()).collect();
+        Refusal::NotAvail(match names.is_empty() {
+            true => Reason::ReqNodeNotAvail,
+            false => Reason::UnavailableNodes(fold_hostlist(&names).into()),
+        })
+    }
+}
