@@ -54,7 +54,8 @@ pub(crate) fn run_case(
         result.not_modelled.push(why);
         return Ok(result);
     }
-    let mut real = Real::start(options, cluster)?;
+    // On a busy machine a daemon may come too late, once.
+    let mut real = Real::start(options, cluster).or_else(|_| Real::start(options, cluster))?;
     let mut seen = real.look()?;
     let Ok(mut twin) = Twin::new(cluster, real.epoch) else { return Ok(result) };
     while let Some(text) = source.next(&seen) {

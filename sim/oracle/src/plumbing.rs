@@ -147,7 +147,8 @@ fn devices(gres: &str) -> Result<Vec<String>, LabError> {
     let words = gres.split_whitespace().filter_map(|word| word.strip_prefix("File="));
     let mut all = vec![];
     for word in words {
-        all.extend(expand(word)?);
+        let (folder, names) = word.rsplit_once('/').unwrap_or(("", word));
+        all.extend(expand(names)?.iter().map(|name| format!("{folder}/{name}")));
     }
     Ok(all)
 }

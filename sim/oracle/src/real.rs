@@ -175,7 +175,7 @@ fn put_node(line: &str, view: &mut View) {
     view.set(&name, "state", flags.join("+"));
     view.set(&name, "cpus", get("CPUAlloc"));
     view.set(&name, "mem", get("AllocMem"));
-    for (gres, set) in devices(&get("GresUsed")) {
-        view.set(&name, &gres, set.to_string());
+    if let Some(used) = value(line, "GresUsed") {
+        view.set(&name, "gres", used);
     }
 }

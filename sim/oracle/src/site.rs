@@ -107,6 +107,14 @@ impl Site {
         self.lines.iter().map(|line| line.memory).max().unwrap_or(1000)
     }
 
+    /// How many tasks of so many CPUs the largest nodes hold.
+    pub(crate) fn room(&self, nodes: usize, cpus_per_task: usize) -> usize {
+        let all = self.lines.iter().flat_map(|line| std::iter::repeat_n(line.cpus(), line.count));
+        let mut all: Vec<usize> = all.map(|cpus| cpus / cpus_per_task.max(1)).collect();
+        all.sort_unstable();
+        all.iter().rev().take(nodes).sum()
+    }
+
     /// The name of a node.
     pub(crate) fn any_node(&self, dice: &mut Dice) -> String {
         let place = dice.below(self.n_nodes());

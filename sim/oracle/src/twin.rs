@@ -1,7 +1,5 @@
 //! The model's side.
 
-use std::collections::BTreeMap;
-
 use drawbridge_sim::{
     Epoch, Job, JobState, Node, NodeShare, NodeUpdate, Release, SlurmConfig, SlurmError, SlurmNode,
     Slurmctld, Time, UserName,
@@ -136,8 +134,7 @@ fn put_node(node: &Node, view: &mut View) {
     view.set(&name, "state", node.state_flags().join("+"));
     view.set(&name, "cpus", node.usage.cpus.to_string());
     view.set(&name, "mem", node.usage.memory_mib.to_string());
-    let used: BTreeMap<_, _> = node.usage.gres.iter().collect();
-    for (gres, devices) in used {
-        view.set(&name, gres, devices.to_string());
+    if !node.spec.gres.is_empty() {
+        view.set(&name, "gres", node.gres_used());
     }
 }

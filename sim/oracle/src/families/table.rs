@@ -177,28 +177,29 @@ fn priorities(dice: &mut Dice) -> Site {
         .param(&format!("PriorityWeightPartition={part}"))
 }
 
-/// Tasks, nodes, CPUs per task: any mixture of them, also more than there is.
+/// Tasks, nodes, CPUs per task: any mixture of them; now and then more than there is.
 fn shapes(dice: &mut Dice, site: &Site) -> String {
     let (nodes, cpus) = (site.n_nodes(), site.cpus());
+    let per_task = if dice.percent(30) { dice.between(1, cpus.min(4)) } else { 1 };
+    let too_much = dice.percent(3);
     let mut words: Vec<String> = vec![];
+    let mut room = site.room(nodes, per_task);
     if dice.percent(45) {
-        let most = nodes.min(4) + usize::from(dice.percent(4));
-        let min = dice.between(1, most);
-        let max = if dice.percent(25) {
-            format!("-{}", dice.between(min, nodes.max(min)))
-        } else {
-            String::new()
-        };
+        let min = dice.between(1, nodes.min(4)) + usize::from(too_much);
+        let most = dice.between(min, nodes.max(min));
+        let max = if dice.percent(25) { format!("-{most}") } else { String::new() };
         words.push(format!("-N{min}{max}"));
+        room = site.room(if max.is_empty() { min } else { most }, per_task);
     }
     if dice.percent(65) {
-        words.push(format!("-n{}", dice.between(1, cpus + cpus / 2)));
+        let most = (cpus + cpus / 2).min(if too_much { 99 } else { room.max(1) });
+        words.push(format!("-n{}", dice.between(1, most)));
     }
-    if dice.percent(30) {
-        words.push(format!("-c{}", dice.between(1, cpus.min(4))));
+    if 1 < per_task {
+        words.push(format!("-c{per_task}"));
     }
-    if dice.percent(15) {
-        words.push(format!("--ntasks-per-node={}", dice.between(1, cpus.min(4))));
+    if dice.percent(12) {
+        words.push(format!("--ntasks-per-node={}", dice.between(1, (cpus / per_task).clamp(1, 4))));
     }
     if dice.percent(30) {
         words.push(format!("-t{}", dice.one_of(&[60, 240, 960])));
