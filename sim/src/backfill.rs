@@ -147,8 +147,8 @@ impl<'a> Cycle<'a> {
         Self {
             ctld,
             now,
-            view: View::of(&ctld.nodes),
-            later: (0, View::of(&ctld.nodes)),
+            view: View::later(&ctld.nodes),
+            later: (0, View::later(&ctld.nodes)),
             plan: Plan::new(now, ctld.up.clone(), ctld.epoch, ctld.params().backfill.resolution),
             ending,
             started: BTreeSet::new(),

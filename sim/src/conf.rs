@@ -18,6 +18,7 @@ mod value;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+pub use gres::DeviceGroup;
 pub use node::{GresSpec, NodeSpec};
 pub use params::{MemoryDefault, Params, PriorityType, ResourceUnit};
 pub use partition::{PartitionSpec, PartitionState};
@@ -96,9 +97,11 @@ impl SlurmConfig {
             reader.slurm_conf_line(&line)?;
         }
         if let Some(text) = gres_conf {
+            let mut records = vec![];
             for line in line::lines(ConfFile::GresConf, text)? {
-                gres::read_line(&line, &reader.nodes, &mut reader.notes)?;
+                records.extend(gres::read_line(&line, &mut reader.notes)?);
             }
+            gres::attach(&mut reader.nodes, &records)?;
         }
         reader.finish()
     }

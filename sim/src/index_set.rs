@@ -6,31 +6,35 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 /// An ordered set of small numbers. Prints as Slurm prints them: `0-1,8-9`.
+///
+/// Cores and devices of a node nearly always fit the first word, so their sets live without
+/// memory of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexSet {
-    // Never ends in a zero word, so that equal sets are equal values.
-    words: Vec<u64>,
+    /// The numbers below 64.
+    head: u64,
+    /// The rest. Never ends in a zero word, so that equal sets are equal values.
+    tail: Vec<u64>,
 }
 
 impl IndexSet {
     /// The empty set.
     pub const fn new() -> Self {
-        Self { words: vec![] }
+        Self { head: 0, tail: vec![] }
     }
 
     /// Every number below `end`.
     pub fn below(end: usize) -> Self {
-        (0..end).collect()
+        let mut set = Self::new();
+        set.insert_range(0, end);
+        set
     }
 
     /// Adds a number; whether it was new.
     pub fn insert(&mut self, index: usize) -> bool {
-        let (word, bit) = (index / 64, 1 << (index % 64));
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
-        }
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
+        let (word, bit) = (self.word_mut(index / 64), 1 << (index % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
         new
     }
 
@@ -38,7 +42,7 @@ impl IndexSet {
     pub fn remove(&mut self, index: usize) -> bool {
         let there = self.contains(index);
         if there {
-            self.words[index / 64] &= !(1 << (index % 64));
+            *self.word_mut(index / 64) &= !(1 << (index % 64));
             self.trim();
         }
         there
@@ -53,25 +57,50 @@ impl IndexSet {
         }
     }
 
+    /// Adds every number in `from..to`.
+    pub fn insert_range(&mut self, from: usize, to: usize) {
+        if from < to {
+            for at in from / 64..=(to - 1) / 64 {
+                *self.word_mut(at) |= mask(at, from, to);
+            }
+        }
+    }
+
+    /// Takes out every number in `from..to`.
+    pub fn remove_range(&mut self, from: usize, to: usize) {
+        let end = to.min(self.n_words() * 64);
+        if from < end {
+            for at in from / 64..=(end - 1) / 64 {
+                *self.word_mut(at) &= !mask(at, from, end);
+            }
+            self.trim();
+        }
+    }
+
     /// Whether the number is in it.
     pub fn contains(&self, index: usize) -> bool {
-        self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+        self.word(index / 64) >> (index % 64) & 1 == 1
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.head == 0 && self.tail.is_empty()
+    }
+
+    /// The least number.
+    pub fn first(&self) -> Option<usize> {
+        self.iter().next()
     }
 
     /// The numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, word)| {
-            let mut left = *word;
+        self.words().enumerate().flat_map(|(at, word)| {
+            let mut left = word;
             std::iter::from_fn(move || {
                 let bit = left.trailing_zeros();
                 left &= left.wrapping_sub(1);
@@ -82,17 +111,19 @@ impl IndexSet {
 
     /// Adds every number of `other`.
     pub fn add(&mut self, other: &Self) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+        self.head |= other.head;
+        if self.tail.len() < other.tail.len() {
+            self.tail.resize(other.tail.len(), 0);
         }
-        for (word, more) in self.words.iter_mut().zip(&other.words) {
+        for (word, more) in self.tail.iter_mut().zip(&other.tail) {
             *word |= more;
         }
     }
 
     /// Takes out every number of `other`.
     pub fn subtract(&mut self, other: &Self) {
-        for (word, less) in self.words.iter_mut().zip(&other.words) {
+        self.head &= !other.head;
+        for (word, less) in self.tail.iter_mut().zip(&other.tail) {
             *word &= !less;
         }
         self.trim();
@@ -100,8 +131,9 @@ impl IndexSet {
 
     /// Keeps only what is also in `other`.
     pub fn keep(&mut self, other: &Self) {
-        self.words.truncate(other.words.len());
-        for (word, mask) in self.words.iter_mut().zip(&other.words) {
+        self.head &= other.head;
+        self.tail.truncate(other.tail.len());
+        for (word, mask) in self.tail.iter_mut().zip(&other.tail) {
             *word &= mask;
         }
         self.trim();
@@ -109,13 +141,13 @@ impl IndexSet {
 
     /// Whether the two share a number.
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+        self.words().zip(other.words()).any(|(a, b)| a & b != 0)
     }
 
     /// Whether every number of `other` is in it.
     pub fn holds(&self, other: &Self) -> bool {
-        let own = self.words.iter().copied().chain(std::iter::repeat(0));
-        other.words.iter().zip(own).all(|(theirs, own)| theirs & !own == 0)
+        let own = self.words().chain(std::iter::repeat(0));
+        other.words().zip(own).all(|(theirs, own)| theirs & !own == 0)
     }
 
     /// How many numbers lie in `from..to`.
@@ -123,22 +155,47 @@ impl IndexSet {
         if to <= from {
             return 0;
         }
-        let last = (to - 1) / 64;
-        let words = self.words.iter().enumerate().take(last + 1).skip(from / 64);
-        words
-            .map(|(at, word)| {
-                let low = if at == from / 64 { !0 << (from % 64) } else { !0 };
-                let high = if at == last { !0 >> (63 - (to - 1) % 64) } else { !0 };
-                (word & low & high).count_ones() as usize
-            })
-            .sum()
+        let words = from / 64..=((to - 1) / 64).min(self.tail.len());
+        words.map(|at| (self.word(at) & mask(at, from, to)).count_ones() as usize).sum()
+    }
+
+    const fn n_words(&self) -> usize {
+        1 + self.tail.len()
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.head).chain(self.tail.iter().copied())
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        match at.checked_sub(1) {
+            None => self.head,
+            Some(at) => self.tail.get(at).copied().unwrap_or(0),
+        }
+    }
+
+    fn word_mut(&mut self, at: usize) -> &mut u64 {
+        let Some(at) = at.checked_sub(1) else {
+            return &mut self.head;
+        };
+        if self.tail.len() <= at {
+            self.tail.resize(at + 1, 0);
+        }
+        &mut self.tail[at]
     }
 
     fn trim(&mut self) {
-        while self.words.last() == Some(&0) {
-            self.words.pop();
+        while self.tail.last() == Some(&0) {
+            self.tail.pop();
         }
     }
+}
+
+/// The bits of word `at` that stand for numbers in `from..to`, where that word has some.
+const fn mask(at: usize, from: usize, to: usize) -> u64 {
+    let low = if at == from / 64 { !0 << (from % 64) } else { !0 };
+    let high = if at == (to - 1) / 64 { !0 >> (63 - (to - 1) % 64) } else { !0 };
+    low & high
 }
 
 impl FromIterator<usize> for IndexSet {
@@ -148,6 +205,14 @@ impl FromIterator<usize> for IndexSet {
             set.insert(index);
         }
         set
+    }
+}
+
+impl Extend<usize> for IndexSet {
+    fn extend<I: IntoIterator<Item = usize>>(&mut self, all: I) {
+        for index in all {
+            self.insert(index);
+        }
     }
 }
 
@@ -215,6 +280,12 @@ mod tests {
             let mut both = x.clone();
             both.keep(&y);
             prop_assert_eq!(&both, &set(&(&a & &b)));
+            let (mut more, mut less) = (x.clone(), x.clone());
+            more.insert_range(from, to);
+            less.remove_range(from, to);
+            prop_assert_eq!(&more, &set(&(&a | &(from..to).collect())));
+            prop_assert_eq!(&less, &set(&(&a - &(from..to).collect())));
+            prop_assert_eq!(x.first(), a.first().copied());
             prop_assert_eq!(x.count_in(from, to), a.iter().filter(|n| (from..to).contains(*n)).count());
         }
     }

@@ -47,8 +47,9 @@ pub use allocation::{Allocation, NodeShare};
 pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use conf::{
-    BackfillParams, ConfError, ConfFile, Defer, GresSpec, MemoryDefault, NodeSpec, Note, Params,
-    Parsed, PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType, SlurmConfig,
+    BackfillParams, ConfError, ConfFile, Defer, DeviceGroup, GresSpec, MemoryDefault, NodeSpec,
+    Note, Params, Parsed, PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType,
+    SlurmConfig,
 };
 pub use errors::SlurmError;
 pub use facts::Fact;
@@ -66,7 +67,8 @@ pub use rng::{Seed, fnv1a};
 pub use sbatch::{SbatchError, parse_sbatch};
 pub use slurmctld::{Slurmctld, Stats};
 pub use submission::{
-    Begin, GresAsk, GresPer, JobBehaviour, MemoryAsk, Signal, Submission, TimeLimit, Trap,
+    Begin, CoreOrder, GresAsk, GresPer, JobBehaviour, MemoryAsk, PerGpu, ShapeAsk, Signal,
+    Submission, TimeLimit, Trap,
 };
 pub use time::{Span, Time};
 pub use time_spec::parse_time_limit;

@@ -4,6 +4,7 @@
 //! goes pass.
 
 mod flags;
+mod layout;
 mod words;
 
 use crate::{
@@ -57,12 +58,7 @@ pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
         };
         apply(&mut job, found.flag, &value)?;
     }
-    // sbatch itself lowers the number of nodes to that of the tasks.
-    if let (Some(tasks), Some(nodes)) = (job.tasks, job.min_nodes)
-        && tasks < nodes
-    {
-        (job.min_nodes, job.max_nodes) = (Some(tasks), job.max_nodes.map(|max| max.min(tasks)));
-    }
+    layout::complete(&mut job);
     Ok(job)
 }
 
@@ -98,10 +94,16 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
         Flag::Gpus => job.gres.extend(gres(value, &gpu(value), GresPer::Job)?),
         Flag::GpusPerNode => job.gres.extend(gres(value, &gpu(value), GresPer::Node)?),
         Flag::GpusPerTask => job.gres.extend(gres(value, &gpu(value), GresPer::Task)?),
+        Flag::Layout(flag) => layout::apply(job, flag, value)?,
         Flag::Exclusive if value.text.is_empty() => job.exclusive = true,
+        Flag::Exclusive if value.text == "user" => job.exclusive_user = true,
         Flag::Exclusive => {
             let what = format!("--exclusive={} is not modelled", value.text);
-            return Err(SbatchError::new(value.column, what, "write --exclusive"));
+            return Err(SbatchError::new(
+                value.column,
+                what,
+                "write --exclusive or --exclusive=user",
+            ));
         }
         Flag::Nice => job.nice = if value.text.is_empty() { 100 } else { signed(value)? },
         Flag::Priority => job.priority = Some(count(value)?),

@@ -20,7 +20,7 @@ use crate::{
     SlurmConfig, SlurmNode, Time, UserName,
     conf::{Params, PartitionSpec},
     sched::{Clock, QueueKey},
-    select::Policy,
+    select::{Policy, Share},
 };
 
 /// The controller, with everything that it knows. One value: a clone is another world.
@@ -209,10 +209,18 @@ impl Slurmctld {
 
     pub(crate) fn policy(&self, partition: usize) -> Policy {
         let spec = self.partition_spec(partition);
+        let share = if spec.exclusive { Share::Exclusive } else { Share::No };
         Policy {
             unit: self.params().unit,
+            memory: self.params().memory,
             lln: self.params().lln || spec.lln,
-            exclusive: spec.exclusive,
+            one_task_per_core: self.params().one_task_per_core,
+            block_cores: self.params().block_cores,
+            share,
+            min_nodes: spec.min_nodes,
+            max_nodes: spec.max_nodes.unwrap_or(u32::MAX),
+            max_cpus_per_node: None,
+            max_cpus_per_socket: None,
         }
     }
 

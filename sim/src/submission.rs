@@ -21,6 +21,24 @@ pub struct Submission {
     pub cpus_per_task: Option<u32>,
     /// Tasks on each node, at most (and at least, where nodes are counted too).
     pub ntasks_per_node: Option<u32>,
+    /// CPUs in all, at least; as many as its tasks need if unset.
+    pub min_cpus: Option<u32>,
+    /// CPUs on each node, at least: `--mincpus`.
+    pub min_cpus_per_node: Option<u32>,
+    /// What it wants of sockets, cores and threads.
+    pub shape: ShapeAsk,
+    /// In what order a node's cores are taken; slurm.conf's order if unset.
+    pub core_order: Option<CoreOrder>,
+    /// Tasks go to the nodes in blocks of this size: `--distribution=plane=n`.
+    pub plane: Option<u32>,
+    /// More tasks than CPUs.
+    pub overcommit: bool,
+    /// Only nodes that follow each other.
+    pub contiguous: bool,
+    /// As many nodes as there are tasks.
+    pub spread: bool,
+    /// The fewest nodes of the range, where fewer will do.
+    pub use_min_nodes: bool,
     /// Fewest nodes.
     pub min_nodes: Option<u32>,
     /// Most nodes.
@@ -29,10 +47,18 @@ pub struct Submission {
     pub memory: MemoryAsk,
     /// Generic resources.
     pub gres: Vec<GresAsk>,
+    /// What it wants along with each GPU.
+    pub per_gpu: PerGpu,
+    /// Only cores near its devices: `--gres-flags=enforce-binding`.
+    pub enforce_binding: bool,
     /// Wall-clock limit; the partition's default if unset.
     pub time_limit: Option<TimeLimit>,
     /// Whole nodes only.
     pub exclusive: bool,
+    /// Shares its nodes with nobody else's jobs: `--exclusive=user`.
+    pub exclusive_user: bool,
+    /// Shares its CPUs where the partition lets it.
+    pub oversubscribe: bool,
     /// Nodes that must be part of it.
     pub required_nodes: Vec<SlurmNode>,
     /// Nodes that must not.
@@ -88,12 +114,25 @@ impl Submission {
             tasks: None,
             cpus_per_task: None,
             ntasks_per_node: None,
+            min_cpus: None,
+            min_cpus_per_node: None,
+            shape: ShapeAsk::default(),
+            core_order: None,
+            plane: None,
+            overcommit: false,
+            contiguous: false,
+            spread: false,
+            use_min_nodes: false,
             min_nodes: None,
             max_nodes: None,
             memory: MemoryAsk::Default,
             gres: vec![],
+            per_gpu: PerGpu::default(),
+            enforce_binding: false,
             time_limit: None,
             exclusive: false,
+            exclusive_user: false,
+            oversubscribe: false,
             required_nodes: vec![],
             excluded_nodes: vec![],
             constraints: None,
@@ -117,6 +156,41 @@ impl Submission {
             behaviour: None,
         }
     }
+}
+
+/// What a job wants of sockets, cores and threads; unset is anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShapeAsk {
+    /// Sockets of each node, at least.
+    pub sockets_per_node: Option<u32>,
+    /// Cores of each socket, at least.
+    pub cores_per_socket: Option<u32>,
+    /// Threads of each core, at most.
+    pub threads_per_core: Option<u32>,
+    /// Tasks on each socket, at most.
+    pub ntasks_per_socket: Option<u32>,
+    /// Tasks on each core, at most.
+    pub ntasks_per_core: Option<u32>,
+}
+
+/// What a job wants along with each GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerGpu {
+    /// CPUs.
+    pub cpus: Option<u32>,
+    /// Memory, MiB.
+    pub memory: Option<u64>,
+    /// Tasks.
+    pub tasks: Option<u32>,
+}
+
+/// In what order the cores of a node are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CoreOrder {
+    /// One socket after the other.
+    Block,
+    /// A core of each socket in turn.
+    Cyclic,
 }
 
 /// How much memory, in MiB.
@@ -149,6 +223,8 @@ pub struct GresAsk {
 pub enum GresPer {
     /// Each node: `--gres`, `--gpus-per-node`, REST `tres_per_node`.
     Node,
+    /// Each socket: `--gpus-per-socket`, REST `tres_per_socket`.
+    Socket,
     /// Each task: `--gpus-per-task`, REST `tres_per_task`.
     Task,
     /// The whole job: `--gpus`, REST `tres_per_job`.

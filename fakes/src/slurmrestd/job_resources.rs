@@ -112,6 +112,7 @@ pub(super) fn asked_tres(ctld: &Slurmctld, job: &Job) -> Tres {
     for ask in &asked.gres {
         let times = match ask.per {
             GresPer::Node => nodes,
+            GresPer::Socket => nodes * u64::from(asked.shape.sockets_per_node.unwrap_or(1)),
             GresPer::Task => job.tasks().into(),
             GresPer::Job => 1,
         };

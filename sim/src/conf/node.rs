@@ -1,11 +1,11 @@
 //! `NodeName` lines.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use crate::{GresAsk, GresPer, SlurmNode};
 
 use super::{
-    ConfError, Note, known,
+    ConfError, DeviceGroup, Note, gres, known,
     line::{Line, Place, Word},
     value,
 };
@@ -40,6 +40,10 @@ pub struct NodeSpec {
     pub memory_mib: u64,
     /// Generic resources.
     pub gres: Vec<GresSpec>,
+    /// Their devices, as gres.conf describes them.
+    pub devices: Vec<DeviceGroup>,
+    /// How well devices of a name are linked with each other, where gres.conf says.
+    pub links: BTreeMap<String, Vec<Vec<i64>>>,
     /// Features.
     pub features: Vec<String>,
     /// Lower is chosen first.
@@ -214,6 +218,8 @@ impl NodeFields {
             threads_per_core: shape.threads_per_core,
             memory_mib: self.memory_mib.unwrap_or(1),
             gres: self.gres.clone(),
+            devices: gres::plain(&self.gres),
+            links: BTreeMap::new(),
             features: self.features.clone(),
             weight: self.weight.unwrap_or(1),
             starts_down: self.down,

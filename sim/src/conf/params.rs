@@ -20,6 +20,10 @@ pub struct Params {
     pub memory: bool,
     /// `SelectTypeParameters=CR_LLN`: least loaded nodes first.
     pub lln: bool,
+    /// `SelectTypeParameters=CR_ONE_TASK_PER_CORE`: a core for each task.
+    pub one_task_per_core: bool,
+    /// `SelectTypeParameters=CR_CORE_DEFAULT_DIST_BLOCK`: cores of one socket after the other.
+    pub block_cores: bool,
     /// `SchedulerType`.
     pub scheduler: SchedulerType,
     /// `SchedulerParameters=batch_sched_delay`.
@@ -77,6 +81,8 @@ pub enum ResourceUnit {
     Cpu,
     /// Whole cores.
     Core,
+    /// Whole sockets.
+    Socket,
 }
 
 /// `PriorityType`.
@@ -116,6 +122,8 @@ impl Params {
             unit: ResourceUnit::Core,
             memory: true,
             lln: false,
+            one_task_per_core: false,
+            block_cores: false,
             scheduler: SchedulerType::Backfill,
             batch_sched_delay: Span::secs(3),
             sched_interval: Some(Span::secs(60)),
@@ -229,7 +237,12 @@ fn select_parameters(
             "cr_core" | "cr_core_memory" => {
                 (params.unit, params.memory) = (ResourceUnit::Core, lower.ends_with("_memory"));
             }
+            "cr_socket" | "cr_socket_memory" => {
+                (params.unit, params.memory) = (ResourceUnit::Socket, lower.ends_with("_memory"));
+            }
             "cr_lln" => params.lln = true,
+            "cr_one_task_per_core" => params.one_task_per_core = true,
+            "cr_core_default_dist_block" => params.block_cores = true,
             // Seen to change nothing that is modelled.
             "cr_pack_nodes" => {}
             _ if KNOWN.iter().any(|name| name.eq_ignore_ascii_case(part)) => {

@@ -342,12 +342,40 @@ fn gres_conf_must_not_report_fewer_than_configured() {
     let read = |gres: &str| SlurmConfig::parse(conf, Some(gres), Release::V24_11);
     assert!(read("Name=gpu File=/dev/nvidia[0-3]\n").unwrap().notes.is_empty());
     assert!(read("NodeName=n1 Name=gpu Type=a100 Count=4\n").is_ok());
-    let noted = read("Name=gpu File=/dev/nvidia[0-3] Cores=0-3\n").unwrap().notes;
-    assert_eq!(noted[0].to_string(), "gres.conf:1:32: gres.conf Cores= is not honoured yet");
+    let noted = read("Name=gpu File=/dev/nvidia[0-3] Flags=CountOnly\n").unwrap().notes;
+    assert_eq!(noted[0].to_string(), "gres.conf:1:32: gres.conf Flags= is not honoured yet");
     let error = read("Name=gpu File=/dev/nvidia[0-2]\n").unwrap_err();
     assert_eq!(
         error.to_string(),
         "gres.conf:1:6: gres/gpu count reported lower than configured (3 < 4) on n1"
     );
     assert!(read("Nmae=gpu\n").is_err());
+}
+
+#[test]
+fn gres_conf_numbers_the_devices_and_tells_their_types_and_cores() {
+    let conf =
+        "GresTypes=gpu\nNodeName=n1 CPUs=4 Gres=gpu:a:1,gpu:b:3\nPartitionName=p Nodes=ALL\n";
+    let groups = |gres: &str| {
+        let config = SlurmConfig::parse(conf, Some(gres), Release::V24_11).unwrap().config;
+        let groups = config.nodes()[0].devices.iter().map(|group| {
+            let cores = group.cores.as_ref().map_or("-".into(), ToString::to_string);
+            let kind = group.kind.as_deref().unwrap_or("-");
+            let apart = if group.told_apart { "" } else { " alike" };
+            format!("{kind} {}+{} {cores}{apart}", group.first, group.count)
+        });
+        groups.collect::<Vec<_>>().join("; ")
+    };
+    #[rustfmt::skip]
+    let rows = [
+        ("",                                                  "a 0+1 -; b 1+3 -"),
+        ("Name=gpu File=/dev/x[0-3]",                         "a 0+1 -; b 1+3 -"),
+        ("Name=gpu Count=4",                                  "a 0+1 - alike; b 1+3 - alike"),
+        ("Name=gpu File=/dev/x[0-3] Cores=0-1,3",             "a 0+1 0-1,3; b 1+3 0-1,3"),
+        ("Name=gpu Type=b File=/dev/x[0-2] Cores=0\nName=gpu Type=a File=/dev/x3", "b 0+3 0; a 3+1 -"),
+        ("NodeName=n2 Name=gpu File=/dev/x0",                 "a 0+1 -; b 1+3 -"),
+    ];
+    for (gres, expected) in rows {
+        assert_eq!(groups(gres), expected, "{gres}");
+    }
 }

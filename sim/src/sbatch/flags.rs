@@ -9,6 +9,8 @@ pub(super) enum Flag {
     Tasks,
     CpusPerTask,
     TasksPerNode,
+    /// Sockets, cores, threads, and how jobs are laid out on them: see `layout`.
+    Layout(Layout),
     Time,
     Partition,
     JobName,
@@ -43,6 +45,30 @@ pub(super) enum Flag {
     },
 }
 
+/// A flag about sockets, cores, threads and devices, or about sharing nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    MinCpus,
+    TasksPerSocket,
+    TasksPerCore,
+    TasksPerGpu,
+    SocketsPerNode,
+    CoresPerSocket,
+    ThreadsPerCore,
+    ExtraNodeInfo,
+    Hint,
+    Distribution,
+    Contiguous,
+    SpreadJob,
+    UseMinNodes,
+    Overcommit,
+    Oversubscribe,
+    CpusPerGpu,
+    MemPerGpu,
+    GpusPerSocket,
+    GresFlags,
+}
+
 /// A flag as it was found, with the value that was glued to it.
 pub(super) struct Found {
     pub(super) flag: Flag,
@@ -56,6 +82,25 @@ const KNOWN: &[(&str, char, Flag)] = &[
     ("cpus-per-task", 'c', Flag::CpusPerTask),
     ("ntasks-per-node", ' ', Flag::TasksPerNode),
     ("tasks-per-node", ' ', Flag::TasksPerNode),
+    ("mincpus", ' ', Flag::Layout(Layout::MinCpus)),
+    ("ntasks-per-socket", ' ', Flag::Layout(Layout::TasksPerSocket)),
+    ("ntasks-per-core", ' ', Flag::Layout(Layout::TasksPerCore)),
+    ("ntasks-per-gpu", ' ', Flag::Layout(Layout::TasksPerGpu)),
+    ("sockets-per-node", ' ', Flag::Layout(Layout::SocketsPerNode)),
+    ("cores-per-socket", ' ', Flag::Layout(Layout::CoresPerSocket)),
+    ("threads-per-core", ' ', Flag::Layout(Layout::ThreadsPerCore)),
+    ("extra-node-info", 'B', Flag::Layout(Layout::ExtraNodeInfo)),
+    ("hint", ' ', Flag::Layout(Layout::Hint)),
+    ("distribution", 'm', Flag::Layout(Layout::Distribution)),
+    ("contiguous", ' ', Flag::Layout(Layout::Contiguous)),
+    ("spread-job", ' ', Flag::Layout(Layout::SpreadJob)),
+    ("use-min-nodes", ' ', Flag::Layout(Layout::UseMinNodes)),
+    ("overcommit", 'O', Flag::Layout(Layout::Overcommit)),
+    ("oversubscribe", 's', Flag::Layout(Layout::Oversubscribe)),
+    ("cpus-per-gpu", ' ', Flag::Layout(Layout::CpusPerGpu)),
+    ("mem-per-gpu", ' ', Flag::Layout(Layout::MemPerGpu)),
+    ("gpus-per-socket", ' ', Flag::Layout(Layout::GpusPerSocket)),
+    ("gres-flags", ' ', Flag::Layout(Layout::GresFlags)),
     ("time", 't', Flag::Time),
     ("partition", 'p', Flag::Partition),
     ("job-name", 'J', Flag::JobName),
@@ -102,19 +147,19 @@ const KNOWN: &[(&str, char, Flag)] = &[
 const NOT_MODELLED: &[(&str, char)] = &[
     ("acctg-freq", ' '), ("array", 'a'), ("batch", ' '), ("bb", ' '), ("bbf", ' '),
     ("cluster-constraint", ' '), ("clusters", 'M'), ("container", ' '), ("container-id", ' '),
-    ("contiguous", ' '), ("core-spec", 'S'), ("cores-per-socket", ' '), ("cpu-freq", ' '),
-    ("cpus-per-gpu", ' '), ("deadline", ' '), ("delay-boot", ' '), ("distribution", 'm'),
-    ("export-file", ' '), ("extra", ' '), ("extra-node-info", 'B'), ("get-user-env", ' '),
-    ("gpu-bind", ' '), ("gpu-freq", ' '), ("gpus-per-socket", ' '), ("gres-flags", ' '),
-    ("hint", ' '), ("ignore-pbs", ' '), ("licenses", 'L'), ("mem-bind", ' '), ("mem-per-gpu", ' '),
-    ("mincpus", ' '), ("network", ' '), ("no-kill", 'k'), ("nodefile", 'F'),
-    ("ntasks-per-core", ' '), ("ntasks-per-gpu", ' '), ("ntasks-per-socket", ' '),
-    ("overcommit", 'O'), ("oversubscribe", 's'), ("power", ' '), ("prefer", ' '), ("profile", ' '),
+    ("core-spec", 'S'), ("cpu-freq", ' '),
+    ("deadline", ' '), ("delay-boot", ' '), 
+    ("export-file", ' '), ("extra", ' '), ("get-user-env", ' '),
+    ("gpu-bind", ' '), ("gpu-freq", ' '), 
+    ("ignore-pbs", ' '), ("licenses", 'L'), ("mem-bind", ' '), 
+    ("network", ' '), ("no-kill", 'k'), ("nodefile", 'F'),
+    
+    ("power", ' '), ("prefer", ' '), ("profile", ' '),
     ("propagate", ' '), ("qos", 'q'), ("reboot", ' '), ("reservation", ' '), ("resv-ports", ' '),
-    ("segment", ' '), ("signal", ' '), ("sockets-per-node", ' '), ("spread-job", ' '),
+    ("segment", ' '), ("signal", ' '), 
     ("stepmgr", ' '), ("switches", ' '), ("test-only", ' '), ("thread-spec", ' '),
-    ("threads-per-core", ' '), ("time-min", ' '), ("tmp", ' '), ("tres-bind", ' '),
-    ("tres-per-task", ' '), ("use-min-nodes", ' '), ("wait", 'W'), ("wait-all-nodes", ' '),
+    ("time-min", ' '), ("tmp", ' '), ("tres-bind", ' '),
+    ("tres-per-task", ' '), ("wait", 'W'), ("wait-all-nodes", ' '),
 ];
 
 impl Flag {
@@ -127,6 +172,13 @@ impl Flag {
                 | Self::Nice
                 | Self::Requeue
                 | Self::NoRequeue
+                | Self::Layout(
+                    Layout::Contiguous
+                        | Layout::SpreadJob
+                        | Layout::UseMinNodes
+                        | Layout::Overcommit
+                        | Layout::Oversubscribe
+                )
                 | Self::NoBearing { value: false }
         )
     }

@@ -58,7 +58,10 @@ fn wrong_command_lines_are_refused_with_column_and_hint() {
         "--wrap 'sleep 5",
         "-N",
         "job.sh",
-        "--exclusive=user",
+        "--exclusive=mcs",
+        "-B 2:x",
+        "-m arbitrary",
+        "--hint=fast",
     ];
     let found: Vec<_> = rows
         .iter()
@@ -82,6 +85,56 @@ fn wrong_command_lines_are_refused_with_column_and_hint() {
     --wrap 'sleep 5       8: the quote is not closed; add a closing '
     -N                    1: `-N` needs a value; write it behind the flag
     job.sh                1: `job.sh`: a script file can't be read here; give the job's commands with --wrap '…'
-    --exclusive=user     13: --exclusive=user is not modelled; write --exclusive
+    --exclusive=mcs      13: --exclusive=mcs is not modelled; write --exclusive or --exclusive=user
+    -B 2:x                4: `2:x` is not understood; write sockets[:cores[:threads]], such as 2:4 or *:*:1
+    -m arbitrary          4: --distribution=arbitrary is not modelled; leave it out
+    --hint=fast           8: `fast` is not understood; write compute_bound, memory_bound, multithread or nomultithread
     ");
+}
+
+#[test]
+fn sbatch_concludes_tasks_nodes_and_cpus_from_each_other() {
+    #[rustfmt::skip]
+    let rows = [
+        // flags                            tasks    nodes     CPUs
+        ("",                                "-       - 1"),
+        ("-N2",                             "-       2-2 2"),
+        ("-N2-4",                           "-       2-4 1"),
+        ("-n6 -c2",                         "6       - 12"),
+        ("-N4 -n2",                         "2       2-2 2"),
+        ("-N2-4 -n3",                       "3       2-3 3"),
+        ("-N2 --ntasks-per-node=3 -c2",     "-       2-2 12"),
+        ("-N2 --threads-per-core=1",        "2       2-2 2"),
+        ("-N2 -B 2:1",                      "4       2-2 4"),
+        ("-w n[1-3]",                       "-       3- 3"),
+        ("-N2 -n8 -O",                      "8       2-2 2"),
+    ];
+    for (flags, expected) in rows {
+        let job = parse_sbatch(&format!("{flags} --wrap true")).unwrap();
+        let or_dash = |n: Option<u32>| n.map_or("-".into(), |n| n.to_string());
+        let nodes = match (job.min_nodes, job.max_nodes) {
+            (None, _) => "-".into(),
+            (Some(min), max) => format!("{min}-{}", max.map_or(String::new(), |n| n.to_string())),
+        };
+        let found = format!("{} {nodes} {}", or_dash(job.tasks), or_dash(job.min_cpus));
+        let expected: Vec<_> = expected.split_whitespace().collect();
+        assert_eq!(found, expected.join(" "), "{flags}");
+    }
+}
+
+#[test]
+fn the_layout_of_cores_and_devices_is_read() {
+    let text = "-m block:cyclic --ntasks-per-socket=2 --ntasks-per-core=1 --mincpus=3 -s \
+                --gpus-per-socket=a100:1 --sockets-per-node=2 --cpus-per-gpu=4 --mem-per-gpu=2G \
+                --gres-flags=enforce-binding --contiguous --spread-job --use-min-nodes --exclusive=user";
+    let job = parse_sbatch(&format!("{text} --wrap true")).unwrap();
+    assert_eq!(job.core_order, Some(crate::CoreOrder::Cyclic));
+    assert_eq!((job.shape.ntasks_per_socket, job.shape.ntasks_per_core), (Some(2), Some(1)));
+    assert_eq!((job.min_cpus_per_node, job.shape.sockets_per_node), (Some(3), Some(2)));
+    assert_eq!((job.gres[0].count, job.gres[0].per), (1, GresPer::Socket));
+    assert_eq!((job.per_gpu.cpus, job.per_gpu.memory), (Some(4), Some(2048)));
+    assert!(job.enforce_binding && job.oversubscribe && job.exclusive_user && !job.exclusive);
+    assert!(job.contiguous && job.spread && job.use_min_nodes);
+    let plane = parse_sbatch("-m plane=4 --wrap true").unwrap();
+    assert_eq!((plane.plane, plane.core_order), (Some(4), None));
 }

@@ -62,7 +62,7 @@ impl<'a> NodesNow<'a> {
         let mut candidates = available.clone();
         candidates.keep(&ctld.partition_nodes[partition]);
         candidates.subtract(&job.ask.excluded);
-        let exclusive = job.ask.exclusive || policy.exclusive;
+        let exclusive = job.ask.exclusive || policy.exclusive();
         let mut free = candidates.clone();
         free.subtract(&ctld.completing);
         free.subtract(if exclusive { &self.busy } else { &self.unshared });

@@ -1,33 +1,66 @@
 //! What a job asks for, once every default is filled in.
 
+mod draft;
+mod gres;
+
 use crate::{
-    GresAsk, GresPer, IndexSet, MemoryAsk, SlurmError, SlurmNode, Slurmctld, Submission,
+    CoreOrder, IndexSet, MemoryAsk, SlurmError, SlurmNode, Slurmctld, Submission,
     conf::{MemoryDefault, PartitionSpec},
 };
 
+pub(crate) use gres::GresNeed;
+
 use super::{View, feature::Features, select};
+use draft::Draft;
 
 /// A request, with every default filled in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ask {
+    /// 0 where neither it nor slurmctld counts them.
     pub(crate) tasks: u32,
+    /// Its own number of tasks, not one that follows from the number of nodes.
+    pub(crate) tasks_given: bool,
     pub(crate) cpus_per_task: u32,
-    pub(crate) ntasks_per_node: Option<u32>,
+    /// 0 is as many as fit.
+    pub(crate) ntasks_per_node: u32,
+    pub(crate) min_cpus: u32,
+    pub(crate) min_cpus_per_node: u32,
     pub(crate) min_nodes: u32,
     pub(crate) max_nodes: Option<u32>,
+    pub(crate) shape: Shape,
     pub(crate) memory: MemoryNeed,
-    pub(crate) gres: Vec<GresAsk>,
+    /// Its own amount of memory, not slurm.conf's.
+    pub(crate) memory_given: bool,
+    pub(crate) gres: Vec<GresNeed>,
+    pub(crate) enforce_binding: bool,
     pub(crate) exclusive: bool,
+    pub(crate) exclusive_user: bool,
+    /// Shares its CPUs where the partition lets it.
+    pub(crate) oversubscribe: bool,
+    pub(crate) overcommit: bool,
+    pub(crate) contiguous: bool,
+    pub(crate) spread: bool,
+    pub(crate) use_min_nodes: bool,
+    pub(crate) core_order: Option<CoreOrder>,
+    pub(crate) plane: Option<u32>,
     pub(crate) required: IndexSet,
     pub(crate) excluded: IndexSet,
     pub(crate) features: Features,
 }
 
+/// What is wanted of sockets, cores and threads; unset is anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    pub(crate) sockets_per_node: Option<u32>,
+    pub(crate) cores_per_socket: Option<u32>,
+    pub(crate) threads_per_core: Option<u32>,
+    pub(crate) ntasks_per_socket: Option<u32>,
+    pub(crate) ntasks_per_core: Option<u32>,
+}
+
 /// Memory that a job needs, MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemoryNeed {
-    /// Memory isn't given out.
-    Uncounted,
     PerNode(u64),
     PerCpu(u64),
     WholeNode,
@@ -35,24 +68,13 @@ pub(crate) enum MemoryNeed {
 
 impl Ask {
     /// CPUs that it needs at least.
-    pub(crate) fn min_cpus(&self) -> u32 {
-        (self.tasks * self.cpus_per_task).max(self.min_nodes)
+    pub(crate) const fn min_cpus(&self) -> u32 {
+        self.min_cpus
     }
 
-    /// CPUs that it needs on each node at least.
-    pub(super) fn min_cpus_per_node(&self) -> u32 {
-        let tasks = self.ntasks_per_node.unwrap_or(1).min(self.tasks).max(1);
-        tasks * self.cpus_per_task
-    }
-
-    /// As many nodes as it would like.
-    pub(super) fn wanted_nodes(&self) -> u32 {
-        self.max_nodes.unwrap_or(self.min_nodes).max(self.min_nodes)
-    }
-
-    /// Devices counted for the whole job.
-    pub(super) fn per_job(&self) -> impl Iterator<Item = &GresAsk> {
-        self.gres.iter().filter(|gres| gres.per == GresPer::Job)
+    /// The most memory that it wants with one device.
+    pub(super) fn memory_per_device(&self) -> u64 {
+        self.gres.iter().map(|need| need.memory_per).max().unwrap_or(0)
     }
 }
 
@@ -60,31 +82,41 @@ impl Slurmctld {
     /// The request with defaults filled in from the (first) partition and slurm.conf.
     pub(crate) fn ask(&self, submission: &Submission, partition: usize) -> Result<Ask, SlurmError> {
         let spec = self.partition_spec(partition);
-        let (tasks, min_nodes) = counts(submission)?;
-        let required = self.places(&submission.required_nodes)?;
+        let mut required = self.places(&submission.required_nodes)?;
+        if submission.contiguous
+            && let (Some(first), Some(last)) = (required.first(), required.iter().last())
+        {
+            required.insert_range(first, last + 1);
+        }
+        let mut draft = Draft::new(submission, required.len());
+        let known = |name: &str| {
+            self.params().gres_types.iter().any(|known| known == name)
+                || self.config.nodes().iter().any(|node| node.gres_count(name, None) != 0)
+        };
+        let gres = draft.complete(submission, known)?;
+        let mut excluded = self.places(&submission.excluded_nodes)?;
+        if draft.min_nodes() < required.len() as u64 {
+            // More nodes than it takes: any of them, and none else.
+            let mut others = IndexSet::below(self.nodes.len());
+            others.subtract(&required);
+            excluded.add(&others);
+            required = IndexSet::new();
+        }
+        if excluded.overlaps(&required) {
+            return Err(SlurmError::InvalidNodeName);
+        }
         if !self.partition_nodes[partition].holds(&required) {
             return Err(SlurmError::RequestedNodesNotInPartition);
         }
         let ask = Ask {
-            tasks,
-            cpus_per_task: submission.cpus_per_task.unwrap_or(1).max(1),
-            ntasks_per_node: submission.ntasks_per_node,
-            min_nodes: min_nodes.max(u32::try_from(required.len()).unwrap_or(u32::MAX)),
-            max_nodes: submission.max_nodes,
             memory: self.memory_need(submission.memory, spec),
-            gres: submission.gres.iter().filter(|gres| gres.count != 0).cloned().collect(),
-            exclusive: submission.exclusive,
-            required,
-            excluded: self.places(&submission.excluded_nodes)?,
             features: self.find_features(submission)?,
+            required,
+            excluded,
+            gres,
+            ..draft.ask(submission, self.params().one_task_per_core, self.nodes.len())
         };
-        if u64::from(ask.tasks) * u64::from(ask.cpus_per_task) > u64::from(u32::MAX / 2) {
-            return Err(SlurmError::RequestedNodeConfigUnavailable);
-        }
-        let known =
-            |name: &str| self.config.nodes().iter().any(|node| node.gres_count(name, None) != 0);
-        let all_known = ask.gres.iter().all(|gres| known(&gres.name));
-        all_known.then_some(ask).ok_or(SlurmError::InvalidGres)
+        Ok(ask)
     }
 
     fn places(&self, names: &[SlurmNode]) -> Result<IndexSet, SlurmError> {
@@ -94,7 +126,7 @@ impl Slurmctld {
     }
 
     fn find_features(&self, submission: &Submission) -> Result<Features, SlurmError> {
-        let Some(text) = &submission.constraints else {
+        let Some(text) = submission.constraints.as_deref().filter(|text| !text.is_empty()) else {
             return Ok(Features::default());
         };
         let features = Features::parse(text).ok_or(SlurmError::InvalidFeature)?;
@@ -105,9 +137,6 @@ impl Slurmctld {
     }
 
     fn memory_need(&self, memory: MemoryAsk, partition: &PartitionSpec) -> MemoryNeed {
-        if !self.params().memory {
-            return MemoryNeed::Uncounted;
-        }
         let default = partition.def_mem.or(self.params().def_mem);
         match (memory, default) {
             (MemoryAsk::PerNode(0) | MemoryAsk::PerCpu(0), _) => MemoryNeed::WholeNode,
@@ -119,26 +148,13 @@ impl Slurmctld {
         }
     }
 
-    /// Whether the partition's nodes, all idle and in service, could hold it.
+    /// Whether the partition's nodes, all idle and in service, could hold it. Too many or too few
+    /// nodes for the partition's limits don't count: those may change.
     pub(crate) fn could_ever_run(&self, ask: &Ask, partition: usize) -> bool {
-        let all = &self.partition_nodes[partition];
+        let policy = self.policy(partition);
+        let most = ask.max_nodes.unwrap_or(u32::MAX).min(policy.max_nodes);
         let view = View::empty(&self.nodes);
-        select(&view, all, ask, self.policy(partition)).is_some()
+        most < ask.min_nodes.max(policy.min_nodes)
+            || select(&view, &self.partition_nodes[partition], ask, policy).is_some()
     }
-}
-
-/// Tasks and fewest nodes, each from the other where only one is given.
-fn counts(submission: &Submission) -> Result<(u32, u32), SlurmError> {
-    let min_nodes = submission.min_nodes.unwrap_or(1);
-    if min_nodes == 0 || submission.max_nodes.is_some_and(|max| max < min_nodes) {
-        return Err(SlurmError::InvalidNodeCount);
-    }
-    let per_node = submission.ntasks_per_node.filter(|n| *n != 0);
-    let tasks = match (submission.tasks.filter(|n| *n != 0), per_node) {
-        (Some(tasks), _) => tasks,
-        (None, Some(per_node)) => min_nodes.saturating_mul(per_node),
-        (None, None) => min_nodes,
-    };
-    let by_tasks = per_node.map_or(1, |per_node| tasks.div_ceil(per_node));
-    Ok((tasks, min_nodes.max(by_tasks)))
 }

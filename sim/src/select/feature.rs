@@ -1,59 +1,238 @@
-//! `--constraint`: features that a node must have.
+//! `--constraint`: features that nodes must have.
+//!
+//! ```text
+//!   a&b  a|b     every node, read from left to right; (…) first
+//!   [a|b]        all nodes a, or all nodes b
+//!   a*2          at least two nodes with a
+//!   [a*2&b*1]    two nodes with a, and another with b
+//! ```
 
-/// A feature expression of plain names with `&` and `|`, read from left to right as Slurm does.
+/// A feature expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Features {
-    terms: Vec<(Join, String)>,
+    terms: Vec<Term>,
+}
+
+/// One name and what joins it to the next.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Term {
+    name: String,
+    /// 0 is not counted.
+    count: u32,
+    in_parens: bool,
+    in_brackets: bool,
+    join: Join,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Join {
     And,
     Or,
+    /// `|` in brackets: one of them for all nodes.
+    OneForAll,
+    /// `&` in brackets: nodes of each.
+    Each,
+    End,
+}
+
+/// A part of the expression that is looked at by itself: nodes that have it, and how many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Group<'a> {
+    terms: &'a [Term],
+    pub(super) count: u32,
+    /// Its nodes are others than those of the groups before it.
+    pub(super) apart: bool,
 }
 
 impl Features {
-    /// `None` where it isn't plain names joined by `&` (or `,`) and `|`.
+    /// `None` where it isn't an expression that slurmctld takes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        let text = text.replace(',', "&");
+        let mut reader = Reader { rest: &text, parens: false, brackets: 0, closed: false };
         let mut terms = vec![];
-        let mut join = Join::And;
-        let mut rest = text.trim();
-        while !rest.is_empty() {
-            let end = rest.find(['&', '|', ',']).unwrap_or(rest.len());
-            let name = rest[..end].trim();
-            if name.is_empty() || !name.chars().all(is_feature_char) {
-                return None;
-            }
-            terms.push((join, name.to_owned()));
-            join = if rest[end..].starts_with('|') { Join::Or } else { Join::And };
-            let more = !rest[end..].is_empty();
-            rest = rest.get(end + 1..).unwrap_or_default();
-            if more && rest.is_empty() {
-                return None;
-            }
+        while !reader.rest.is_empty() {
+            terms.push(reader.term()?);
         }
-        Some(Self { terms })
+        let sound = reader.balanced() && sound(&terms);
+        sound.then_some(Self { terms })
     }
 
     /// The names in it.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().map(|(_, name)| name.as_str())
+        self.terms.iter().map(|term| term.name.as_str())
     }
 
-    /// Whether a node with these features will do.
+    /// Whether nodes are counted by feature.
+    pub(super) fn counts(&self) -> bool {
+        self.terms.iter().any(|term| term.count != 0)
+    }
+
+    /// Whether nodes must agree on one of several features.
+    pub(super) fn alternatives(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.join, Join::OneForAll | Join::Each))
+    }
+
+    /// Whether a node with these features will do, as far as that can be said of one node alone:
+    /// brackets aside.
     pub(crate) fn matched_by(&self, features: &[String]) -> bool {
-        self.terms.iter().fold(true, |so_far, (join, name)| {
-            let has = features.contains(name);
-            match join {
-                Join::And => so_far && has,
-                Join::Or => so_far || has,
+        let mut result = true;
+        let mut join = Join::And;
+        let mut terms = self.terms.as_slice();
+        while let Some(first) = terms.first() {
+            let n = if first.in_parens {
+                terms.iter().position(|term| !term.in_parens).map_or(terms.len(), |at| at + 1)
+            } else {
+                1
+            };
+            let (group, rest) = terms.split_at(n);
+            let last = group.last().map_or(Join::End, |term| term.join);
+            let bracketed = matches!(last, Join::OneForAll | Join::Each)
+                || matches!(join, Join::OneForAll | Join::Each);
+            if !bracketed {
+                let has = matches(group, features);
+                result = if join == Join::Or { result || has } else { result && has };
             }
-        })
+            join = last;
+            terms = rest;
+        }
+        result
+    }
+
+    /// The bracketed parts (or the counted ones), each by itself.
+    pub(super) fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups = vec![];
+        let (mut first, mut before) = (0, Join::And);
+        let mut apart = false;
+        for (at, term) in self.terms.iter().enumerate() {
+            if term.in_parens {
+                continue;
+            }
+            let bracketed = |join| matches!(join, Join::OneForAll | Join::Each);
+            if bracketed(term.join) || bracketed(before) || term.count != 0 {
+                groups.push(Group { terms: &self.terms[first..=at], count: term.count, apart });
+                apart |= term.join == Join::Each;
+            }
+            before = term.join;
+            first = at + 1;
+        }
+        groups
     }
 }
 
-fn is_feature_char(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '=' | ':')
+impl Group<'_> {
+    pub(super) fn matched_by(&self, features: &[String]) -> bool {
+        matches(self.terms, features)
+    }
+}
+
+/// Plain names with `&` and `|`, from left to right.
+fn matches(terms: &[Term], features: &[String]) -> bool {
+    let mut join = Join::And;
+    terms.iter().fold(true, |so_far, term| {
+        let has = features.contains(&term.name);
+        let result = if join == Join::Or { so_far || has } else { so_far && has };
+        join = term.join;
+        result
+    })
+}
+
+/// Counts go with `[a&b]`, never with `[a|b]`; outside brackets they go with a single feature.
+fn sound(terms: &[Term]) -> bool {
+    let mut before = Join::And;
+    let in_order = terms.iter().all(|term| {
+        let counted = term.count != 0;
+        let sound = match (before, term.join) {
+            _ if term.in_parens => !counted,
+            (_, Join::Each) | (Join::Each, _) => counted,
+            (_, Join::OneForAll) | (Join::OneForAll, _) => !counted,
+            _ => true,
+        };
+        before = term.join;
+        sound
+    });
+    let loose = terms.iter().any(|term| term.count != 0 && !term.in_brackets);
+    in_order && (terms.len() == 1 || !loose)
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    parens: bool,
+    brackets: u32,
+    closed: bool,
+}
+
+impl Reader<'_> {
+    fn balanced(&self) -> bool {
+        !self.parens && (self.brackets == 0 || self.closed)
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        let rest = self.rest.strip_prefix(c);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn in_brackets(&self) -> bool {
+        self.brackets == 1 && !self.closed
+    }
+
+    fn term(&mut self) -> Option<Term> {
+        if self.eat('[') {
+            (self.brackets == 0 && !self.parens).then_some(())?;
+            self.brackets = 1;
+        }
+        if self.eat('(') {
+            (!self.parens).then_some(())?;
+            self.parens = true;
+        }
+        let end = self.rest.find(['&', '|', '[', ']', '(', ')', '*']).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        (!name.is_empty()).then_some(())?;
+        self.rest = rest;
+        let mut count = self.count()?;
+        let closes = self.eat(')');
+        if closes {
+            (self.parens && count == 0).then_some(())?;
+            self.parens = false;
+            count = self.count()?;
+        }
+        let in_parens = self.parens;
+        let in_brackets = self.in_brackets();
+        if self.eat(']') {
+            (in_brackets && !in_parens).then_some(())?;
+            self.closed = true;
+        }
+        let join = self.join(in_parens)?;
+        Some(Term { name: name.into(), count, in_parens, in_brackets, join })
+    }
+
+    /// `*2`, if it is there.
+    fn count(&mut self) -> Option<u32> {
+        if !self.eat('*') {
+            return Some(0);
+        }
+        let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        digits.parse().ok().filter(|count| *count != 0)
+    }
+
+    fn join(&mut self, in_parens: bool) -> Option<Join> {
+        if self.rest.is_empty() {
+            return Some(Join::End);
+        }
+        let and = self.eat('&');
+        if !and && !self.eat('|') {
+            return None;
+        }
+        (!self.rest.is_empty()).then_some(())?;
+        Some(match (and, in_parens, self.in_brackets()) {
+            (true, false, true) => Join::Each,
+            (false, false, true) => Join::OneForAll,
+            (true, _, _) => Join::And,
+            (false, _, _) => Join::Or,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -72,14 +251,48 @@ mod tests {
             ("a,b",         "a",       Some(false)),
             ("a|b",         "b",       Some(true)),
             ("a|b&c",       "a",       Some(false)),
-            ("[a|b]",       "a",       None),
-            ("a*2",         "a",       None),
+            ("a&(b|c)",     "a c",     Some(true)),
+            ("(a|b)&c",     "b",       Some(false)),
+            ("c&[a|b]",     "c",       Some(true)),
+            ("c&[a|b]",     "a",       Some(false)),
+            ("[a|b]",       "x",       Some(true)),
+            ("a*2",         "a",       Some(true)),
             ("a&",          "a",       None),
+            ("[a|b",        "a",       None),
+            ("a*0",         "a",       None),
+            ("a*2&b",       "a",       None),
+            ("[a&b]",       "a",       None),
+            ("[a*1|b]",     "a",       None),
         ];
         for (text, features, matched) in rows {
             let features: Vec<_> = features.split_whitespace().map(String::from).collect();
             let found = Features::parse(text).map(|wanted| wanted.matched_by(&features));
             assert_eq!(found, matched, "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_make_groups() {
+        #[rustfmt::skip]
+        let rows = [
+            ("a&b",               ""),
+            ("a*2",               "a*2"),
+            ("[a|b]",             "a b"),
+            ("c&[a|b]",           "a b"),
+            ("[a*2&b*1]",         "a*2 b*1!"),
+            ("[(a&b)*2&c*1]",     "a+b*2 c*1!"),
+            ("[(a&b)|(c|d)]",     "a+b c+d"),
+        ];
+        for (text, expected) in rows {
+            let features = Features::parse(text).unwrap();
+            let groups = features.groups();
+            let words = groups.iter().map(|group| {
+                let names: Vec<_> = group.terms.iter().map(|term| term.name.as_str()).collect();
+                let count =
+                    if group.count == 0 { String::new() } else { format!("*{}", group.count) };
+                format!("{}{count}{}", names.join("+"), if group.apart { "!" } else { "" })
+            });
+            assert_eq!(words.collect::<Vec<_>>().join(" "), expected, "{text}");
         }
     }
 }

@@ -1,83 +1,188 @@
 //! What one node could give a job.
 
-use crate::{
-    GresPer,
-    conf::{NodeSpec, ResourceUnit},
-    node::Usage,
+use crate::{IndexSet, conf::NodeSpec, node::Usage};
+
+use super::{
+    MemoryNeed,
+    gres::{self, Supply},
+    room::Room,
+    trial::Trial,
 };
 
-use super::{Ask, MemoryNeed, Policy, View, place::free_devices};
+/// Where the nearness of devices to cores isn't counted, and the most of it.
+const FAR: u64 = 0xff;
 
-/// A node that could hold at least one task of the job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A node that could hold some of the job.
+#[derive(Clone, Debug)]
 pub(super) struct Offer {
     pub(super) index: usize,
-    pub(super) weight: u32,
-    /// CPUs that the job could use there.
+    /// The node's weight, and behind it how few of the devices are near free cores.
+    pub(super) weight: u64,
+    /// CPUs that the job could use there; once it is taken, those to use at most.
     pub(super) cpus: u32,
-    /// CPUs that nobody holds there.
-    pub(super) idle: u32,
-    /// Free devices for each ask that is counted for the whole job, in order.
-    pub(super) per_job: Vec<u64>,
+    /// CPUs of free cores.
+    pub(super) max_cpus: u32,
+    /// CPUs and GPUs together.
+    pub(super) size: u64,
+    pub(super) gpus: u64,
+    /// CPUs that its devices need at least.
+    pub(super) gres_min_cpus: u32,
+    /// Tasks that its devices allow; 0 is without limit.
+    pub(super) max_tasks: u32,
+    /// Cores and devices, where devices are asked for.
+    pub(super) near: Option<Box<Near>>,
+}
+
+/// Cores and devices of a node, narrowed down to those that go together.
+#[derive(Clone, Debug)]
+pub(super) struct Near {
+    pub(super) cores: IndexSet,
+    /// `cores`, before nodes were compared.
+    pub(super) all_cores: IndexSet,
+    pub(super) per_socket: Vec<u32>,
+    pub(super) supplies: Vec<Supply>,
 }
 
 /// `None` if not even the least that the job needs on a node is free there.
-pub(super) fn offer(view: &View<'_>, index: usize, ask: &Ask, policy: Policy) -> Option<Offer> {
+pub(super) fn offer(trial: &Trial<'_>, index: usize) -> Option<Offer> {
+    let view = trial.view;
     let (spec, usage) = (view.spec(index), view.usage(index));
-    let exclusive = ask.exclusive || policy.exclusive;
-    if exclusive && *usage != Usage::default() {
-        return None;
-    }
-    if !ask.features.matched_by(&spec.features) {
+    if view.barred(index) || !memory_fits(trial, spec, usage) {
         return None;
     }
     let used = u32::try_from(usage.cores.len()).unwrap_or(u32::MAX);
-    let idle = spec.cores().saturating_sub(used) * spec.threads_per_core;
-    let by_memory = cpus_by_memory(spec, usage, ask, policy)?;
-    let by_devices = tasks_by_devices(view, index, ask)?.saturating_mul(ask.cpus_per_task);
-    let by_tasks = ask.ntasks_per_node.map_or(u32::MAX, |n| n.saturating_mul(ask.cpus_per_task));
-    let cpus = idle.min(by_memory).min(by_devices).min(by_tasks);
-    let cpus = cpus - cpus % ask.cpus_per_task;
-    if cpus < ask.min_cpus_per_node() {
+    if trial.whole && (0 < used || !usage.gres.is_empty()) {
         return None;
     }
-    let per_job: Vec<u64> = ask.per_job().map(|gres| free_devices(view, index, gres)).collect();
-    if per_job.contains(&0) {
-        return None;
+    let weight = u64::from(spec.weight) << 8;
+    if trial.ask.gres.is_empty() {
+        let room = if trial.counts_suffice() {
+            trial.room_by_count(spec, spec.cores().saturating_sub(used))?
+        } else {
+            trial.room(spec, &mut free_cores(spec, usage), &[])?
+        };
+        let cpus = cpus(trial, spec, usage, room)?;
+        return Some(Offer {
+            index,
+            weight: weight | FAR,
+            cpus,
+            max_cpus: room.max_cpus,
+            size: cpus.into(),
+            gpus: 0,
+            gres_min_cpus: 0,
+            max_tasks: 0,
+            near: None,
+        });
     }
-    Some(Offer { index, weight: spec.weight, cpus, idle, per_job })
+    with_devices(trial, index, weight)
 }
 
-fn cpus_by_memory(spec: &NodeSpec, usage: &Usage, ask: &Ask, policy: Policy) -> Option<u32> {
-    let free = spec.memory_mib.saturating_sub(usage.memory_mib);
-    match ask.memory {
-        MemoryNeed::Uncounted => Some(u32::MAX),
-        MemoryNeed::WholeNode => (usage.memory_mib == 0).then_some(u32::MAX),
-        MemoryNeed::PerNode(mib) => (mib <= free).then_some(u32::MAX),
+fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
+    let (spec, usage) = (trial.view.spec(index), trial.view.usage(index));
+    if !gres::enough_in_all(spec, &trial.ask.gres) {
+        return None;
+    }
+    let mut cores = free_cores(spec, usage);
+    let (mut supplies, wanted) = gres::supplies(trial, spec, usage, &mut cores)?;
+    let room = trial.room(spec, &mut cores, &wanted)?;
+    if room.cpus < trial.least_on_a_node() {
+        return None;
+    }
+    let memory = trial.policy.memory.then(|| free_memory(spec, usage));
+    let usable = gres::usable(trial, spec, &mut supplies, &cores, room.cpus, memory)?;
+    let cpus = cpus(trial, spec, usage, room)?;
+    let size = spec.cores_per_socket as usize;
+    let per_socket = (0..spec.sockets as usize)
+        .map(|socket| cores.count_in(socket * size, (socket + 1) * size) as u32)
+        .collect();
+    Some(Offer {
+        index,
+        weight: weight | (FAR - usable.near),
+        cpus,
+        max_cpus: room.max_cpus,
+        size: u64::from(cpus) + usable.gpus,
+        gpus: usable.gpus,
+        gres_min_cpus: 0,
+        max_tasks: 0,
+        near: Some(Box::new(Near { all_cores: cores.clone(), cores, per_socket, supplies })),
+    })
+}
+
+/// The cores of a node that nobody holds.
+pub(super) fn free_cores(spec: &NodeSpec, usage: &Usage) -> IndexSet {
+    let mut cores = IndexSet::below(spec.cores() as usize);
+    cores.subtract(&usage.cores);
+    cores
+}
+
+pub(super) const fn free_memory(spec: &NodeSpec, usage: &Usage) -> u64 {
+    spec.memory_mib.saturating_sub(usage.memory_mib)
+}
+
+/// Memory by device replaces what slurm.conf gives.
+pub(super) fn memory_by_device(trial: &Trial<'_>) -> bool {
+    !trial.ask.memory_given && trial.ask.memory_per_device() != 0
+}
+
+/// Whether the least that the job could use there is free.
+fn memory_fits(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage) -> bool {
+    if !trial.policy.memory {
+        return true;
+    }
+    let ask = trial.ask;
+    let least = match ask.memory {
+        _ if memory_by_device(trial) => ask.memory_per_device(),
+        MemoryNeed::PerNode(mib) => mib,
         MemoryNeed::PerCpu(mib) => {
-            let cpus = u32::try_from(free / mib.max(1)).unwrap_or(u32::MAX);
-            // A core's threads are counted together, and so is their memory.
-            let step = match policy.unit {
-                ResourceUnit::Core => spec.threads_per_core,
-                ResourceUnit::Cpu => 1,
-            };
-            Some(cpus - cpus % step)
+            let cpus = ask.ntasks_per_node.max(ask.min_cpus_per_node).max(ask.cpus_per_task).max(1);
+            mib.saturating_mul(cpus.into())
         }
-    }
+        MemoryNeed::WholeNode => return usage.memory_mib == 0,
+    };
+    least <= free_memory(spec, usage)
 }
 
-fn tasks_by_devices(view: &View<'_>, index: usize, ask: &Ask) -> Option<u32> {
-    let mut tasks = u32::MAX;
-    for gres in &ask.gres {
-        let free = free_devices(view, index, gres);
-        match gres.per {
-            GresPer::Node if free < gres.count => return None,
-            GresPer::Node | GresPer::Job => {}
-            GresPer::Task => {
-                let fit = free.checked_div(gres.count).unwrap_or(u64::MAX);
-                tasks = tasks.min(u32::try_from(fit).unwrap_or(u32::MAX));
-            }
-        }
+/// The CPUs that the job could use, once their memory is counted.
+fn cpus(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage, room: Room) -> Option<u32> {
+    let ask = trial.ask;
+    if room.cpus == 0 || room.cpus < trial.least_on_a_node() {
+        return None;
     }
-    Some(tasks)
+    let (true, false, MemoryNeed::PerCpu(mib)) =
+        (trial.policy.memory, memory_by_device(trial), ask.memory)
+    else {
+        return Some(room.cpus);
+    };
+    let free = free_memory(spec, usage);
+    let most = u32::try_from(free / mib.max(1)).unwrap_or(u32::MAX);
+    let mut cpus = room.cpus;
+    if most < cpus {
+        if trial.whole {
+            return None;
+        }
+        cpus = trial.fewer_cpus(spec, cpus, most);
+    } else if trial.counts_cores() {
+        cpus = trial.fewer_cpus(spec, cpus, most);
+    }
+    cpus -= cpus % ask.cpus_per_task;
+    (cpus != 0 && ask.ntasks_per_node <= cpus).then_some(cpus)
+}
+
+impl Trial<'_> {
+    /// One task to a core: CPUs then stand for cores, and their memory for all threads of them.
+    fn counts_cores(&self) -> bool {
+        self.policy.unit != crate::conf::ResourceUnit::Cpu
+            && self.ask.shape.ntasks_per_core == Some(1)
+            && self.ask.cpus_per_task == 1
+    }
+
+    /// So many fewer CPUs, a unit at a time, that `most` of them have memory.
+    fn fewer_cpus(&self, spec: &NodeSpec, cpus: u32, most: u32) -> u32 {
+        if self.counts_cores() {
+            return cpus.min(most / spec.threads_per_core);
+        }
+        let unit = self.unit_size(spec).max(1);
+        let missing = (cpus - most).div_ceil(unit) * unit;
+        cpus.saturating_sub(missing)
+    }
 }

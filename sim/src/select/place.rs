@@ -1,83 +1,161 @@
-//! Which cores and devices of a node a job gets.
+//! Which cores, memory and devices of each chosen node a job gets.
 
 use std::collections::BTreeMap;
 
 use crate::{
-    GresAsk, GresPer, IndexSet, NodeShare,
+    Allocation, CoreOrder, IndexSet, NodeShare,
     conf::{NodeSpec, ResourceUnit},
 };
 
-use super::{Ask, MemoryNeed, Policy, View, choose::Pick};
+use super::{
+    MemoryNeed,
+    cores::Cores,
+    gres::{self, Chosen},
+    offer::{self, Offer},
+    tasks::Part,
+    trial::Trial,
+};
 
-/// The job's share of one node; `None` if its devices are not there.
-pub(super) fn place(
-    view: &View<'_>,
-    pick: &Pick,
-    tasks: u32,
-    per_job: Vec<u64>,
-    ask: &Ask,
-    policy: Policy,
-) -> Option<NodeShare> {
-    let (spec, usage) = (view.spec(pick.index), view.usage(pick.index));
-    let whole = ask.exclusive || policy.exclusive;
-    let asked = (tasks * ask.cpus_per_task).max(1);
-    let n_cores = if whole { spec.cores() } else { asked.div_ceil(spec.threads_per_core) };
-    let cpus = match policy.unit {
-        ResourceUnit::Cpu if !whole => asked,
-        ResourceUnit::Cpu | ResourceUnit::Core => n_cores * spec.threads_per_core,
-    };
-    let spread = 1 < tasks || !ask.gres.is_empty();
-    let cores = pick_cores(spec, &usage.cores, n_cores as usize, spread);
-    Some(NodeShare {
-        node: spec.name.clone(),
-        index: pick.index,
-        tasks,
-        cpus,
-        cpu_ids: threads(&cores, spec.threads_per_core as usize),
-        cores,
-        memory_mib: memory(spec, ask, cpus),
-        gres: if whole {
-            all_devices(spec)
-        } else {
-            devices(view, pick.index, tasks, per_job, ask)?
-        },
-    })
-}
-
-fn memory(spec: &NodeSpec, ask: &Ask, cpus: u32) -> u64 {
-    match ask.memory {
-        MemoryNeed::Uncounted => 0,
-        MemoryNeed::WholeNode => spec.memory_mib,
-        MemoryNeed::PerNode(mib) => mib,
-        MemoryNeed::PerCpu(mib) => mib.saturating_mul(cpus.into()).min(spec.memory_mib),
+impl Trial<'_> {
+    /// The job's allocation on the nodes that were taken; `None` if it doesn't work out.
+    pub(super) fn place(&self, offers: &[Offer]) -> Option<Allocation> {
+        let (parts, cores) =
+            if self.whole { self.whole_nodes(offers)? } else { self.dealt(offers)? };
+        let devices = self.devices(offers, &parts, &cores)?;
+        let shares = offers.iter().zip(parts).zip(cores).zip(devices);
+        let nodes: Option<Vec<NodeShare>> = shares
+            .map(|(((offer, part), cores), devices)| self.share(offer, part, cores, devices))
+            .collect();
+        Some(Allocation { nodes: nodes? })
     }
-}
 
-/// Cores for one task lie on one socket if they fit; several tasks are spread round the sockets.
-fn pick_cores(spec: &NodeSpec, used: &IndexSet, count: usize, spread: bool) -> IndexSet {
-    let per_socket = spec.cores_per_socket as usize;
-    let mut sockets: Vec<_> = (0..spec.sockets as usize)
-        .map(|socket| {
-            let cores = socket * per_socket..(socket + 1) * per_socket;
-            cores.filter(|core| !used.contains(*core)).collect::<Vec<_>>()
+    fn dealt(&self, offers: &[Offer]) -> Option<(Vec<Part>, Vec<IndexSet>)> {
+        let mut parts = self.deal(offers)?;
+        let mut all = vec![];
+        for (offer, part) in offers.iter().zip(&mut parts) {
+            let spec = self.view.spec(offer.index);
+            let free = self.usable_cores(offer)?;
+            let Cores { cores, cpus } = if self.takes_blocks() {
+                self.block(spec, &free, part.cpus)?
+            } else {
+                self.cyclic(spec, &free, part.cpus)?
+            };
+            part.cpus = cpus;
+            all.push(cores);
+        }
+        Some((parts, all))
+    }
+
+    fn takes_blocks(&self) -> bool {
+        let order = self.ask.core_order.or(self.policy.block_cores.then_some(CoreOrder::Block));
+        self.policy.unit == ResourceUnit::Cpu
+            || self.ask.plane.is_some()
+            || order == Some(CoreOrder::Block)
+    }
+
+    /// The cores that could be used on a node.
+    fn usable_cores(&self, offer: &Offer) -> Option<IndexSet> {
+        if let Some(near) = &offer.near {
+            return Some(near.cores.clone());
+        }
+        let (spec, usage) = (self.view.spec(offer.index), self.view.usage(offer.index));
+        let mut cores = offer::free_cores(spec, usage);
+        self.room(spec, &mut cores, &[])?;
+        Some(cores)
+    }
+
+    fn whole_nodes(&self, offers: &[Offer]) -> Option<(Vec<Part>, Vec<IndexSet>)> {
+        let specs = || offers.iter().map(|offer| self.view.spec(offer.index));
+        let usable = |spec: &NodeSpec| {
+            let threads = self.ask.shape.threads_per_core.unwrap_or(u32::MAX);
+            spec.cores() * spec.threads_per_core.min(threads)
+        };
+        let cpus: Vec<u32> = specs().map(usable).collect();
+        let tasks = self.deal_whole(offers, &cpus)?;
+        let parts = specs().zip(tasks).map(|(spec, tasks)| Part { cpus: spec.cpus, tasks });
+        let cores = specs().map(|spec| IndexSet::below(spec.cores() as usize)).collect();
+        Some((parts.collect(), cores))
+    }
+
+    fn devices(
+        &self,
+        offers: &[Offer],
+        parts: &[Part],
+        cores: &[IndexSet],
+    ) -> Option<Vec<BTreeMap<String, IndexSet>>> {
+        if self.whole {
+            let all = |offer: &Offer| all_devices(self.view.spec(offer.index));
+            return Some(offers.iter().map(all).collect());
+        }
+        if self.ask.gres.is_empty() {
+            return Some(vec![BTreeMap::new(); offers.len()]);
+        }
+        let chosen: Vec<Chosen<'_>> = offers
+            .iter()
+            .zip(parts)
+            .zip(cores)
+            .map(|((offer, part), cores)| Chosen {
+                spec: self.view.spec(offer.index),
+                usage: self.view.usage(offer.index),
+                supplies: offer.near.as_ref().map_or(&[][..], |near| &near.supplies),
+                cores,
+                tasks: part.tasks,
+                cpus: part.cpus,
+            })
+            .collect();
+        gres::pick(self, &chosen)
+    }
+
+    fn share(
+        &self,
+        offer: &Offer,
+        part: Part,
+        cores: IndexSet,
+        devices: BTreeMap<String, IndexSet>,
+    ) -> Option<NodeShare> {
+        let spec = self.view.spec(offer.index);
+        let memory_mib = self.memory(offer, part, &devices);
+        let usage = self.view.usage(offer.index);
+        if self.policy.memory && offer::free_memory(spec, usage) < memory_mib {
+            return None;
+        }
+        Some(NodeShare {
+            node: spec.name.clone(),
+            index: offer.index,
+            tasks: part.tasks,
+            cpus: part.cpus,
+            cpu_ids: threads(&cores, spec.threads_per_core as usize),
+            cores,
+            memory_mib,
+            gres: devices,
         })
-        .collect();
-    if spread {
-        return deal_cores(&sockets, count);
     }
-    if let Some(fits) = sockets.iter().position(|free| count <= free.len()) {
-        sockets.swap(0, fits);
-        sockets.truncate(1);
-    }
-    sockets.into_iter().flatten().take(count).collect()
-}
 
-fn deal_cores(sockets: &[Vec<usize>], count: usize) -> IndexSet {
-    let rounds = sockets.iter().map(Vec::len).max().unwrap_or(0);
-    (0..rounds)
-        .flat_map(|round| sockets.iter().filter_map(move |free| free.get(round).copied()))
-        .take(count)
-        .collect()
+    fn memory(&self, offer: &Offer, part: Part, devices: &BTreeMap<String, IndexSet>) -> u64 {
+        if !self.policy.memory {
+            return 0;
+        }
+        let spec = self.view.spec(offer.index);
+        if offer::memory_by_device(self) {
+            let needs = self.ask.gres.iter().filter(|need| need.memory_per != 0);
+            let mut names: Vec<_> = needs.map(|need| (&need.name, need.memory_per)).collect();
+            names.dedup();
+            let count = |name: &String| devices.get(name).map_or(0, |set| set.len() as u64);
+            return names.into_iter().map(|(name, per)| per * count(name)).sum();
+        }
+        match self.ask.memory {
+            MemoryNeed::WholeNode => offer::free_memory(spec, &crate::node::Usage::default()),
+            MemoryNeed::PerNode(mib) => mib,
+            MemoryNeed::PerCpu(mib) => {
+                let threads = self.ask.shape.threads_per_core.unwrap_or(u32::MAX);
+                let mut cpus = part.cpus;
+                if self.policy.unit != ResourceUnit::Cpu && threads < spec.threads_per_core {
+                    cpus = cpus / spec.threads_per_core * threads;
+                }
+                mib.saturating_mul(cpus.into())
+            }
+        }
+    }
 }
 
 fn threads(cores: &IndexSet, per_core: usize) -> IndexSet {
@@ -89,54 +167,10 @@ fn threads(cores: &IndexSet, per_core: usize) -> IndexSet {
 
 fn all_devices(spec: &NodeSpec) -> BTreeMap<String, IndexSet> {
     let mut all: BTreeMap<String, IndexSet> = BTreeMap::new();
-    for gres in spec.gres.iter().filter(|gres| 0 < gres.count) {
-        all.entry(gres.name.clone())
+    for group in spec.devices.iter().filter(|group| 0 < group.count) {
+        all.entry(group.name.clone())
             .or_default()
-            .add(&(gres.first..gres.first + gres.count).collect());
+            .insert_range(group.first, group.first + group.count);
     }
     all
-}
-
-fn devices(
-    view: &View<'_>,
-    index: usize,
-    tasks: u32,
-    per_job: Vec<u64>,
-    ask: &Ask,
-) -> Option<BTreeMap<String, IndexSet>> {
-    let mut given: BTreeMap<String, IndexSet> = BTreeMap::new();
-    let mut per_job = per_job.into_iter();
-    for gres in &ask.gres {
-        let count = match gres.per {
-            GresPer::Node => gres.count,
-            GresPer::Task => gres.count.saturating_mul(tasks.into()),
-            GresPer::Job => per_job.next()?,
-        };
-        let mine = given.entry(gres.name.clone()).or_default();
-        let free = free_indices(view, index, gres).filter(|device| !mine.contains(*device));
-        let picked: Vec<_> = free.take(usize::try_from(count).ok()?).collect();
-        if (picked.len() as u64) < count {
-            return None;
-        }
-        mine.add(&picked.into_iter().collect());
-    }
-    given.retain(|_, devices| !devices.is_empty());
-    Some(given)
-}
-
-/// How many devices of that name and kind nobody holds.
-pub(super) fn free_devices(view: &View<'_>, index: usize, gres: &GresAsk) -> u64 {
-    free_indices(view, index, gres).count() as u64
-}
-
-fn free_indices<'a>(
-    view: &'a View<'_>,
-    index: usize,
-    gres: &'a GresAsk,
-) -> impl Iterator<Item = usize> + use<'a> {
-    let used = view.usage(index).gres.get(&gres.name);
-    view.spec(index)
-        .gres_of(&gres.name, gres.kind.as_deref())
-        .flat_map(|spec| spec.first..spec.first + spec.count)
-        .filter(move |device| used.is_none_or(|used| !used.contains(*device)))
 }

@@ -1,0 +1,36 @@
+//! What slurm.conf and a partition say about selection.
+
+use crate::conf::ResourceUnit;
+
+/// How nodes, cores and devices are given out in a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) unit: ResourceUnit,
+    /// Memory is given out too.
+    pub(crate) memory: bool,
+    /// Least loaded nodes first.
+    pub(crate) lln: bool,
+    /// `CR_ONE_TASK_PER_CORE`.
+    pub(crate) one_task_per_core: bool,
+    /// `CR_CORE_DEFAULT_DIST_BLOCK`.
+    pub(crate) block_cores: bool,
+    pub(crate) share: Share,
+    pub(crate) min_nodes: u32,
+    pub(crate) max_nodes: u32,
+    pub(crate) max_cpus_per_node: Option<u32>,
+    pub(crate) max_cpus_per_socket: Option<u32>,
+}
+
+/// `OverSubscribe` of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// Whole nodes only.
+    Exclusive,
+    No,
+}
+
+impl Policy {
+    pub(crate) fn exclusive(&self) -> bool {
+        self.share == Share::Exclusive
+    }
+}
