@@ -155,6 +155,13 @@ pub(crate) struct OracleArgs {
     /// Tries to make a difference smaller
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) shrink: usize,
+    /// Compare when things happen, in the cases kept for that (or in --case files); with --keep,
+    /// write down what Slurm did
+    #[arg(long, conflicts_with_all = ["family", "conf", "minutes"])]
+    pub(crate) timed: bool,
+    /// Compare with what was recorded of a real Slurm, without starting one
+    #[arg(long, requires = "timed")]
+    pub(crate) recorded: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,7 @@
 //! `drawbridge oracle`: the model against a real Slurm.
 
+mod timed;
+
 use std::{
     fs,
     io::{IsTerminal, stderr},
@@ -10,8 +12,8 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 use drawbridge_oracle::{
-    Case, Cluster, Family, LabError, LabOptions, Report, RunOptions, Tally, default_cache,
-    families, family, install, recorded_cases, run, tidy,
+    Case, CaseError, Cluster, Family, LabError, LabOptions, Report, RunOptions, Tally,
+    default_cache, families, family, install, recorded_cases, run, tidy,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -27,6 +29,9 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     if args.family.iter().any(|name| name == "list") {
         return list();
+    }
+    if args.timed {
+        return timed::timed(args);
     }
     let options = options(args)?;
     install(&options.lab).map_err(no_slurm)?;
@@ -62,21 +67,13 @@ fn no_slurm(error: LabError) -> Failure {
 }
 
 fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
-    let lab = LabOptions {
-        cache: args.cache.clone().unwrap_or_else(default_cache),
-        slurm: args.slurm.clone().map(|path| check_slurm(&path)).transpose()?,
-        speed: args.speed,
-    };
+    let lab = lab(args)?;
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let mut cases = vec![];
     if !args.case.is_empty() {
         cases = args.case.iter().map(|path| read_case(path)).collect::<Result<_, _>>()?;
     } else if !args.no_kept && args.family.is_empty() && args.conf.is_none() {
-        cases = recorded_cases().map_err(|(name, error)| Failure::Input {
-            place: format!("kept case {name}"),
-            what: error.to_string(),
-            hint: "mend it in sim/oracle/cases".into(),
-        })?;
+        cases = recorded_cases().map_err(|(name, error)| unreadable(&name, &error))?;
     }
     Ok(RunOptions {
         lab,
@@ -88,6 +85,14 @@ fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
         jobs: args.jobs.map_or_else(cores, usize::from),
         shrink_tries: args.shrink,
         given: args.conf.as_deref().map(read_conf).transpose()?,
+    })
+}
+
+fn lab(args: &OracleArgs) -> Result<LabOptions, Failure> {
+    Ok(LabOptions {
+        cache: args.cache.clone().unwrap_or_else(default_cache),
+        slurm: args.slurm.clone().map(|path| check_slurm(&path)).transpose()?,
+        speed: args.speed,
     })
 }
 
@@ -103,6 +108,14 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Family>, Failure> {
         })
     };
     names.iter().map(find).collect()
+}
+
+fn unreadable(name: &str, error: &CaseError) -> Failure {
+    Failure::Input {
+        place: format!("kept case {name}"),
+        what: error.to_string(),
+        hint: "mend it in sim/oracle".into(),
+    }
 }
 
 fn check_slurm(path: &Path) -> Result<PathBuf, Failure> {

@@ -37,6 +37,10 @@ pub struct Case {
     pub family: String,
     /// The seed that made it.
     pub seed: u64,
+    /// How many seconds the model may be off, where a case is about time.
+    pub within: u64,
+    /// The second since 1970 in which slurmctld began, where a case is about time.
+    pub epoch: u64,
     /// The cluster.
     pub cluster: Cluster,
     /// What is done, in order.
@@ -83,6 +87,15 @@ enum Part {
     Operations,
 }
 
+/// Reads cases by name; the name of the one that can't be read is told.
+pub(crate) fn read_all(files: &[(&str, &str)]) -> Result<Vec<(String, Case)>, (String, CaseError)> {
+    let read = |(name, text): &(&str, &str)| match Case::parse(text) {
+        Ok(case) => Ok(((*name).to_owned(), case)),
+        Err(error) => Err(((*name).to_owned(), error)),
+    };
+    files.iter().map(read).collect()
+}
+
 impl Case {
     /// Reads a case.
     pub fn parse(text: &str) -> Result<Self, CaseError> {
@@ -121,6 +134,13 @@ impl Case {
             Some(("family", name)) => self.family = name.trim().to_owned(),
             Some(("seed", seed)) => {
                 self.seed = seed.trim().parse().map_err(|_| format!("`{seed}` is no seed"))?;
+            }
+            Some(("within", seconds)) => {
+                let seconds = seconds.trim().trim_end_matches('s');
+                self.within = seconds.parse().map_err(|_| format!("`{seconds}`: no seconds"))?;
+            }
+            Some(("epoch", second)) => {
+                self.epoch = second.trim().parse().map_err(|_| format!("`{second}`: no second"))?;
             }
             Some(_) => return Err(format!("`{line}` is neither a family nor a seed")),
             None if line.is_empty() => {}
@@ -183,7 +203,11 @@ impl fmt::Display for Case {
         for line in self.why.lines() {
             writeln!(f, "# {line}")?;
         }
-        writeln!(f, "family {}\nseed {}", self.family, self.seed)?;
+        if self.within > 0 {
+            writeln!(f, "within {}s\nepoch {}", self.within, self.epoch)?;
+        } else {
+            writeln!(f, "family {}\nseed {}", self.family, self.seed)?;
+        }
         write!(f, "--- slurm.conf\n{}", self.cluster.slurm_conf)?;
         if !self.cluster.gres_conf.is_empty() {
             write!(f, "--- gres.conf\n{}", self.cluster.gres_conf)?;

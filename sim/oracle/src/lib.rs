@@ -21,6 +21,7 @@ mod real;
 mod run;
 mod shrink;
 mod site;
+mod timed;
 mod twin;
 mod view;
 
@@ -31,4 +32,5 @@ pub use lab::{Lab, LabError, LabOptions, default_cache, install, tidy};
 pub use lockstep::{CaseResult, Kept, replay};
 pub use operation::NotModelled;
 pub use run::{FirstDifference, Progress, Report, RunOptions, Tally, recorded_cases, run};
+pub use timed::{Judgement, judge, record, recordings};
 pub use view::{Answer, View};

@@ -45,9 +45,7 @@ impl Real {
     }
 
     fn since_start(&self, text: &str) -> u64 {
-        let (secs, nanos) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
-        let (secs, nanos): (u64, u64) = (secs.parse().unwrap_or(0), nanos.parse().unwrap_or(0));
-        secs.saturating_sub(self.epoch) * 1000 + nanos / 1_000_000
+        milliseconds(text, self.epoch)
     }
 
     fn read(&self, said: &str) -> (u64, View) {
@@ -64,10 +62,17 @@ impl Real {
     }
 }
 
+/// `date +%s.%N` in milliseconds since a second.
+pub(crate) fn milliseconds(text: &str, epoch: u64) -> u64 {
+    let (secs, nanos) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
+    let (secs, nanos): (u64, u64) = (secs.parse().unwrap_or(0), nanos.parse().unwrap_or(0));
+    secs.saturating_sub(epoch) * 1000 + nanos / 1_000_000
+}
+
 const ANSWER_ENDS: &str = "=== answered";
 
 /// What to type for an operation.
-fn command(operation: &str) -> String {
+pub(crate) fn command(operation: &str) -> String {
     let (first, rest) = operation.split_once(' ').unwrap_or((operation, ""));
     let typed = match first {
         "sbatch" => format!("sbatch --parsable -o /dev/null {rest} /run/job"),
@@ -78,7 +83,7 @@ fn command(operation: &str) -> String {
     format!("{typed}\necho '{ANSWER_ENDS}'")
 }
 
-fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a str) {
+pub(crate) fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a str) {
     let (words, rest) = said.split_once(&format!("{ANSWER_ENDS}\n")).unwrap_or((said, ""));
     let refused = words.lines().find(|line| line.contains("rror")).map(|line| {
         if line.starts_with("sbatch: error: Batch job submission failed")
@@ -120,7 +125,7 @@ fn job_look(line: &str) -> JobLook {
 }
 
 /// The first value of a key among `Key=value` words.
-fn value(line: &str, key: &str) -> Option<String> {
+pub(crate) fn value(line: &str, key: &str) -> Option<String> {
     let words = line.split(' ').filter_map(|word| word.split_once('='));
     words.into_iter().find(|(known, _)| *known == key).map(|(_, value)| value.to_owned())
 }

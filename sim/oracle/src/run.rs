@@ -10,7 +10,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    case::{Case, CaseError, Cluster},
+    case::{Case, CaseError, Cluster, read_all},
     families::{Family, Generated},
     lab::{LabError, LabOptions},
     lockstep::{CaseResult, Kept, run_case},
@@ -114,11 +114,7 @@ pub struct Progress {
 
 /// The cases that are kept in this crate.
 pub fn recorded_cases() -> Result<Vec<(String, Case)>, (String, CaseError)> {
-    let read = |(name, text): &(&str, &str)| match Case::parse(text) {
-        Ok(case) => Ok(((*name).to_owned(), case)),
-        Err(error) => Err(((*name).to_owned(), error)),
-    };
-    CASES.iter().map(read).collect()
+    read_all(CASES)
 }
 
 enum Work {

@@ -60,6 +60,12 @@ impl Twin {
         }
     }
 
+    /// The model, as it is at that time.
+    pub(crate) fn at(&mut self, now_ms: u64) -> &Slurmctld {
+        self.ctld.wake(Time::from_ms(now_ms));
+        &self.ctld
+    }
+
     /// What is seen at that time.
     pub(crate) fn view(&mut self, now_ms: u64) -> View {
         self.ctld.wake(Time::from_ms(now_ms));

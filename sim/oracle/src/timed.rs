@@ -1,0 +1,25 @@
+//! Time as the real Slurm keeps it: when jobs started, when they will, what they are worth.
+//!
+//! ```text
+//!   timed/*.txt: a cluster, operations ──▶ record: a real Slurm, its clock faster ──▶ when, when, when
+//!                                     └──▶ judge:  the model, the same operations ──▶ as many seconds off
+//! ```
+//!
+//! Nobody waits for anything to settle here. Time zero is the second in which slurmctld began to
+//! work, on both sides, so that both look at limits and at the queue in the same seconds.
+
+mod judge;
+mod real;
+mod twin;
+
+pub use judge::{Judgement, judge};
+pub use real::record;
+
+use crate::case::{Case, CaseError};
+
+include!(concat!(env!("OUT_DIR"), "/timed.rs"));
+
+/// The recordings that are kept in this crate, by name.
+pub fn recordings() -> Result<Vec<(String, Case)>, (String, CaseError)> {
+    crate::case::read_all(TIMED)
+}

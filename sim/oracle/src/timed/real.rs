@@ -1,0 +1,83 @@
+//! The real Slurm's side: what it did, and in which second.
+
+use crate::{
+    case::{Case, Record, Step},
+    lab::{Lab, LabError, LabOptions},
+    real::{command, milliseconds, split_answer, value},
+    view::View,
+};
+
+/// What is asked after each operation. The second part is empty where no factor has a weight.
+const LOOK: &str = "export SLURM_TIME_FORMAT=%s
+date +%s.%N
+scontrol -a -o show jobs
+echo --
+grep -q PriorityWeight /etc/slurm/slurm.conf && sprio -h -o '%i %Y %A %J %P %N'";
+
+/// The second in which slurmctld began to look at its queue and at limits. With a fast clock this is
+/// a while after it was started.
+const BEGAN: &str = "date +%s -d \"$(sed -n \
+'s/^\\[\\([^]]*\\)\\] Running as primary controller.*/\\1/p' /var/log/slurm/slurmctld.log)\"";
+
+/// Does what a case says on a real Slurm, and writes down when things happened.
+pub fn record(options: &LabOptions, case: &Case) -> Result<Case, LabError> {
+    let mut lab = Lab::start(options, &case.cluster)?;
+    let boot = lab.run(BEGAN)?;
+    let boot: u64 = boot.trim().parse().unwrap_or(0);
+    let mut done = Case { epoch: boot, steps: vec![], ..case.clone() };
+    for Step { operation, .. } in &case.steps {
+        let said = lab.run(&format!("date +%s.%N\n{}\n{LOOK}\n", command(operation)))?;
+        let (asked, rest) = said.split_once('\n').unwrap_or_default();
+        let (answer, rest) = split_answer(operation, rest);
+        let (seen, rest) = rest.split_once('\n').unwrap_or_default();
+        let record = Record {
+            asked_ms: milliseconds(asked, boot),
+            seen_ms: milliseconds(seen, boot),
+            answer,
+            view: read(rest, boot),
+        };
+        done.steps.push(Step { operation: operation.clone(), record: Some(record) });
+    }
+    Ok(done)
+}
+
+fn read(said: &str, boot: u64) -> View {
+    let (jobs, priorities) = said.split_once("--\n").unwrap_or((said, ""));
+    let mut view = View::default();
+    for line in jobs.lines().filter(|line| line.starts_with("JobId=")) {
+        put_job(line, boot, &mut view);
+    }
+    for line in priorities.lines() {
+        put_priority(line, &mut view);
+    }
+    view
+}
+
+fn put_job(line: &str, boot: u64, view: &mut View) {
+    let get = |key: &str| value(line, key).unwrap_or_default();
+    let job = format!("job {}", get("JobId"));
+    let state = get("JobState");
+    let mut put = |key: &str, field: &str| {
+        if let Ok(second) = get(field).parse::<u64>() {
+            view.set(&job, key, second.saturating_sub(boot).to_string());
+        }
+    };
+    match state.as_str() {
+        "PENDING" => put("expected", "StartTime"),
+        "RUNNING" => put("start", "StartTime"),
+        _ => {
+            put("start", "StartTime");
+            put("end", "EndTime");
+        }
+    }
+    view.set(&job, "state", state);
+}
+
+/// `7 1013 500 513 0 0`: number, priority, age, size, partition, nice.
+fn put_priority(line: &str, view: &mut View) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if let [number, priority, age, size, partition, nice] = words[..] {
+        let text = format!("{priority}={age}+{size}+{partition}-{nice}");
+        view.set(&format!("job {number}"), "sprio", text);
+    }
+}
