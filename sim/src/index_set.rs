@@ -150,6 +150,14 @@ impl IndexSet {
         other.words().zip(own).all(|(theirs, own)| theirs & !own == 0)
     }
 
+    /// Whether some number of it is in `next` but not in both of `now`.
+    pub(crate) fn gains(&self, next: &Self, now: &Self, too: &Self) -> bool {
+        self.words()
+            .zip(next.words())
+            .enumerate()
+            .any(|(at, (own, next))| own & next & !(now.word(at) & too.word(at)) != 0)
+    }
+
     /// How many numbers lie in `from..to`.
     pub fn count_in(&self, from: usize, to: usize) -> usize {
         if to <= from {

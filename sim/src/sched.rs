@@ -16,6 +16,7 @@ use crate::{
 };
 
 pub(crate) use clock::{Clock, next_tick};
+pub(crate) use nodes_now::NodesNow;
 
 /// A job's place in the queue of one of its partitions: the least is looked at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -44,6 +44,10 @@ pub struct Slurmctld {
     pub(crate) queue: BTreeSet<QueueKey>,
     /// Jobs in the queue that no cycle has compared with their partitions' limits yet.
     pub(crate) unchecked: BTreeSet<JobId>,
+    /// Jobs that backfill expects to start at some time.
+    pub(crate) expected: BTreeSet<JobId>,
+    /// Nodes that backfill plans to start somebody on.
+    pub(crate) planned: IndexSet,
     /// Jobs that wait for their begin time.
     pub(crate) begins: BTreeSet<(Time, JobId)>,
     /// Who waits for what becomes of a job.
@@ -113,6 +117,8 @@ impl Slurmctld {
             jobs: BTreeMap::new(),
             queue: BTreeSet::new(),
             unchecked: BTreeSet::new(),
+            expected: BTreeSet::new(),
+            planned: IndexSet::new(),
             begins: BTreeSet::new(),
             dependents: BTreeMap::new(),
             namesakes: BTreeMap::new(),

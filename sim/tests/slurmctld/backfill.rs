@@ -153,7 +153,7 @@ fn the_higher_tiers_blocked_job_is_planned_first() {
     insta::assert_snapshot!(table(&lab, &jobs), @"
     lowC RUNNING None 00:00:02
     hiB PENDING Resources 00:10:01
-    mainD PENDING Priority 00:21:00
+    mainD PENDING Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions 00:21:00
     ");
 }
 

@@ -1,0 +1,338 @@
+//! One pass over the queue: where and when each job would start.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use crate::{
+    Allocation, IndexSet, Job, JobId, Slurmctld, Span, Time,
+    conf::BackfillParams,
+    sched::{Decision, NodesNow, QueueKey},
+    select::Ask,
+};
+
+use super::{
+    Outcome,
+    future::{Future, Wish, YEAR},
+    plan::Plan,
+    quota::Quota,
+};
+
+/// How often a job is tried at a later time before it is left for the next cycle. Slurm tries until
+/// `bf_max_time` is over.
+const TRIES: usize = 1_000;
+
+/// What is known of everybody who asks for the same: no try before `from` finds a place, because
+/// room only shrinks in a cycle; `None` found none at all.
+type Earliest = BTreeMap<(usize, u64, Arc<Ask>), Option<u64>>;
+
+/// One pass over the queue. Looks at the controller and changes nothing in it.
+pub(super) struct Cycle<'a> {
+    ctld: &'a Slurmctld,
+    /// Seconds since 1970.
+    now: u64,
+    limits: &'a BackfillParams,
+    nodes: NodesNow<'a>,
+    future: Future<'a>,
+    plan: Plan,
+    window_end: u64,
+    quota: Quota<'a>,
+    earliest: Earliest,
+    /// Jobs that were tried in some partition.
+    tested: usize,
+    stopped: bool,
+    started: BTreeSet<JobId>,
+    /// Expected starts, by job.
+    starts: BTreeMap<JobId, u64>,
+    outcome: Outcome,
+}
+
+/// A job in one of its partitions.
+struct Candidate<'a> {
+    job: &'a Job,
+    partition: usize,
+    /// Seconds that it may run, as far as the plan goes.
+    limit: u64,
+    /// The expected start in a partition that was looked at before.
+    before: Option<u64>,
+    /// Only whether it can start now is of interest.
+    now_only: bool,
+    counted: bool,
+}
+
+/// Where and when a job would run.
+struct Place {
+    start: u64,
+    allocation: Arc<Allocation>,
+    /// Nodes that it may choose from.
+    room: IndexSet,
+    /// When to look again.
+    later: Option<u64>,
+}
+
+impl<'a> Cycle<'a> {
+    pub(super) fn new(ctld: &'a Slurmctld, now: Time) -> Self {
+        let limits = &ctld.params().backfill;
+        let unix = ctld.epoch.unix(now);
+        let (window, resolution) = (limits.window.as_secs(), limits.resolution.as_secs());
+        let plan = Plan::new(unix, window, resolution, ctld.up.clone());
+        let mut cycle = Self {
+            ctld,
+            now: unix,
+            limits,
+            nodes: NodesNow::new(ctld),
+            future: Future::new(ctld, now),
+            window_end: plan.window_end(),
+            plan,
+            quota: Quota::default(),
+            earliest: BTreeMap::new(),
+            tested: 0,
+            stopped: false,
+            started: BTreeSet::new(),
+            starts: BTreeMap::new(),
+            outcome: Outcome::default(),
+        };
+        cycle.reserve_running();
+        cycle
+    }
+
+    pub(super) fn into_outcome(self) -> Outcome {
+        let epoch = self.ctld.epoch;
+        let starts = self.starts.into_iter().filter(|(job, _)| !self.started.contains(job));
+        let expected = starts.map(|(job, start)| (job, epoch.time_of_unix(start))).collect();
+        Outcome { expected, ..self.outcome }
+    }
+
+    /// Whether no further job is looked at.
+    pub(super) const fn is_full(&self) -> bool {
+        self.stopped || self.limits.max_job_test <= self.tested
+    }
+
+    pub(super) fn look_at(&mut self, key: QueueKey) {
+        let ctld = self.ctld;
+        let Some(job) = ctld.job(key.job).filter(|_| !self.started.contains(&key.job)) else {
+            return;
+        };
+        if ctld.partition_refusal(job, key.partition).is_some()
+            || !self.quota.admits(self.limits, &job.submission.user, key.partition)
+        {
+            return;
+        }
+        let longest = ctld.partition_spec(key.partition).max_time.map(Span::as_secs);
+        let own = job.time_limit.map(Span::as_secs);
+        let limit = own.into_iter().chain(longest).min().unwrap_or(YEAR);
+        let before = self.starts.get(&job.id).copied();
+        let mut candidate = Candidate {
+            job,
+            partition: key.partition,
+            limit,
+            before,
+            now_only: !self.may_reserve(job, key.partition, before.is_some()),
+            counted: false,
+        };
+        self.find(&mut candidate);
+    }
+
+    /// `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
+    /// `bf_job_part_count_reserve`: whether a plan is made for it.
+    fn may_reserve(&self, job: &Job, partition: usize, planned: bool) -> bool {
+        let limits = self.limits;
+        let since = job.eligible_time.map(|since| self.ctld.epoch.unix(since));
+        let age = since.map_or(u64::MAX, |since| self.now.saturating_sub(since));
+        limits.min_prio_reserve <= job.priority
+            && limits.min_age_reserve.as_secs() <= age
+            && !(limits.one_resv_per_job && planned)
+            && self.quota.may_plan(limits, partition)
+    }
+
+    /// Tries at ever later times.
+    fn find(&mut self, candidate: &mut Candidate<'a>) {
+        let same = (candidate.partition, candidate.limit, candidate.job.ask.clone());
+        let Some(mut from) = self.earliest.get(&same).copied().unwrap_or(Some(self.now)) else {
+            return;
+        };
+        for _ in 0..TRIES {
+            if self.window_end < from {
+                self.starts.remove(&candidate.job.id);
+                break;
+            }
+            match self.try_from(candidate, from) {
+                Next::Later(later) => from = later,
+                Next::Done(found) => {
+                    let known =
+                        if candidate.now_only { Some(self.now) } else { found.then_some(from) };
+                    self.earliest.insert(same, known);
+                    return;
+                }
+            }
+        }
+        self.earliest.insert(same, None);
+    }
+
+    fn try_from(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Next {
+        match self.place(candidate, from) {
+            Ok(place) => self.settle(candidate, place),
+            // Nothing found: perhaps when other nodes come free.
+            Err(Some(later)) if !candidate.now_only => Next::Later(later),
+            Err(_) => Next::Done(false),
+        }
+    }
+
+    /// A place not before `from`, or when to look again.
+    fn place(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Result<Place, Option<u64>> {
+        let (ctld, ask) = (self.ctld, &candidate.job.ask);
+        let spec = ctld.partition_spec(candidate.partition);
+        let least = ask.min_nodes.max(spec.min_nodes) as usize;
+        let mut nodes = ctld.partition_nodes[candidate.partition].clone();
+        nodes.subtract(&ask.excluded);
+        let room = self.plan.room(nodes, from, from.max(self.now) + candidate.limit);
+        if room.nodes.len() < least || !room.nodes.holds(&ask.required) {
+            return Err(room.later);
+        }
+        if !candidate.counted {
+            candidate.counted = true;
+            self.tested += 1;
+        }
+        let found = self.future.will_run(Wish {
+            ask,
+            policy: ctld.policy(candidate.partition),
+            nodes: &room.nodes,
+            from,
+            until: room.later,
+            now_only: candidate.now_only,
+        });
+        let (start, allocation) = found.ok_or(room.later)?;
+        Ok(Place { start: start.max(from), allocation, room: room.nodes, later: room.later })
+    }
+
+    /// It could start there and then: does it, or is that planned?
+    fn settle(&mut self, candidate: &mut Candidate<'a>, mut place: Place) -> Next {
+        let nodes: IndexSet = place.allocation.nodes.iter().map(|share| share.index).collect();
+        let mut stretch = self.plan.stretch(place.start, candidate.limit);
+        let overlap_tested = self.now < place.start;
+        if overlap_tested && self.plan.is_taken(&nodes, stretch.0, stretch.1) {
+            return Next::Later(place.start);
+        }
+        if place.start <= self.now && nodes.overlaps(&self.ctld.completing) {
+            // Whoever is completing there must be gone first.
+            (place.start, place.later) = (self.now + 1, None);
+        }
+        if place.start <= self.now {
+            if self.start(candidate, &place.room) {
+                return Next::Done(true);
+            }
+            place.later = None;
+        }
+        if self.now < place.start && candidate.now_only {
+            self.expect(candidate, place.start);
+            return Next::Done(true);
+        }
+        if let Some(later) = place.later.filter(|later| *later < place.start) {
+            return Next::Later(later);
+        }
+        if !overlap_tested {
+            stretch = self.plan.stretch(place.start, candidate.limit);
+        }
+        if self.now + self.limits.window.as_secs() < place.start {
+            // Too far away to plan for.
+            self.expect(candidate, place.start);
+            return Next::Done(true);
+        }
+        if !overlap_tested && self.plan.is_taken(&nodes, stretch.0, stretch.1) {
+            return Next::Later(place.start);
+        }
+        self.reserve(candidate, place.start, &nodes, stretch);
+        Next::Done(true)
+    }
+
+    /// Starts it, if the nodes really are free.
+    fn start(&mut self, candidate: &Candidate<'a>, room: &IndexSet) -> bool {
+        let (job, partition) = (candidate.job, candidate.partition);
+        let mut available = room.clone();
+        available.keep(&self.ctld.up);
+        let Ok(allocation) = self.nodes.start(job, partition, &available) else {
+            return false;
+        };
+        let end = self.now + candidate.limit;
+        self.future.add(end, &allocation);
+        self.started.insert(job.id);
+        if self.limits.running_job_reserve && self.holds_whole_nodes(job, partition) {
+            self.reserve_until(&allocation, end);
+        }
+        self.outcome.starts.push(Decision::Start { job: job.id, partition, allocation });
+        let most = self.limits.max_job_start;
+        self.stopped |= most != 0 && most <= self.outcome.starts.len();
+        true
+    }
+
+    fn holds_whole_nodes(&self, job: &Job, partition: usize) -> bool {
+        job.ask.exclusive || self.ctld.partition_spec(partition).exclusive
+    }
+
+    /// `bf_running_job_reserve`: running jobs that hold whole nodes are part of the plan.
+    fn reserve_running(&mut self) {
+        if !self.limits.running_job_reserve {
+            return;
+        }
+        let ctld = self.ctld;
+        for job in ctld.running.iter().filter_map(|id| ctld.job(*id)) {
+            let whole = job.allocation.as_ref().filter(|held| {
+                held.nodes.first().is_some_and(|share| ctld.unshared.contains(share.index))
+            });
+            if let Some(held) = whole {
+                let start = job.start_time.map_or(self.now, |start| ctld.epoch.unix(start));
+                self.reserve_until(held, start + job.time_limit.map_or(YEAR, Span::as_secs));
+            }
+        }
+    }
+
+    fn reserve_until(&mut self, held: &Allocation, end: u64) {
+        if self.plan.size() < self.limits.node_space_size {
+            let nodes = held.nodes.iter().map(|share| share.index).collect();
+            let (_, end) = self.plan.stretch(end, 0);
+            self.plan.reserve(&nodes, 0, end);
+        }
+    }
+
+    fn reserve(
+        &mut self,
+        candidate: &Candidate<'a>,
+        start: u64,
+        nodes: &IndexSet,
+        (from, to): (u64, u64),
+    ) {
+        let limits = self.limits;
+        if limits.job_part_count_reserve != 0 {
+            if !self.quota.may_plan(limits, candidate.partition) {
+                return self.expect(candidate, start);
+            }
+            self.quota.count_plan(candidate.partition);
+        }
+        if candidate.before.is_none_or(|before| start < before) {
+            self.outcome.planned.add(nodes);
+        }
+        self.expect(candidate, start);
+        if !limits.one_resv_per_job || candidate.before.is_none() {
+            if limits.node_space_size <= self.plan.size() {
+                self.stopped = true;
+                return;
+            }
+            self.plan.reserve(nodes, from, to);
+        }
+    }
+
+    /// The earliest of its partitions counts.
+    fn expect(&mut self, candidate: &Candidate<'a>, start: u64) {
+        let start = candidate.before.map_or(start, |before| before.min(start));
+        self.starts.insert(candidate.job.id, start);
+    }
+}
+
+/// How a try went.
+enum Next {
+    /// Try again, not before then.
+    Later(u64),
+    /// That's it; whether a place was found.
+    Done(bool),
+}
