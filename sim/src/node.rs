@@ -46,7 +46,7 @@ pub struct NodeReason {
 pub struct Usage {
     /// Cores, by index.
     pub cores: IndexSet,
-    /// CPUs counted against jobs.
+    /// CPUs of these cores: a node counts a core as a whole, also where jobs count single CPUs.
     pub cpus: u32,
     /// Memory, MiB.
     pub memory_mib: u64,
@@ -169,7 +169,7 @@ impl Usage {
     /// Takes what a job got.
     pub(crate) fn take(&mut self, share: &NodeShare) {
         self.cores.add(&share.cores);
-        self.cpus += share.cpus;
+        self.cpus += threads(share);
         self.memory_mib += share.memory_mib;
         for (name, devices) in &share.gres {
             self.gres.entry(name.clone()).or_default().add(devices);
@@ -179,7 +179,7 @@ impl Usage {
     /// Gives back what a job had.
     pub(crate) fn give_back(&mut self, share: &NodeShare) {
         self.cores.subtract(&share.cores);
-        self.cpus = self.cpus.saturating_sub(share.cpus);
+        self.cpus = self.cpus.saturating_sub(threads(share));
         self.memory_mib = self.memory_mib.saturating_sub(share.memory_mib);
         for (name, devices) in &share.gres {
             if let Some(used) = self.gres.get_mut(name) {
@@ -188,4 +188,8 @@ impl Usage {
         }
         self.gres.retain(|_, used| !used.is_empty());
     }
+}
+
+fn threads(share: &NodeShare) -> u32 {
+    u32::try_from(share.cpu_ids.len()).unwrap_or(u32::MAX)
 }
