@@ -146,6 +146,12 @@ pub(crate) struct OracleArgs {
     /// Write each difference, made small, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
+    /// Write each case that was equal, with what Slurm showed, into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Succeed if all kept cases and so many percent of all operations are equal
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) floor: Option<f64>,
     /// Where the unpacked packages are kept [default: drawbridge/slurm-24.11 in the user's cache]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,

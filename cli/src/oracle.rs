@@ -47,11 +47,30 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.keep {
         keep(folder, &report)?;
     }
-    print(render(args.output, &report).as_bytes())?;
-    match report.operations - report.equal {
-        0 => Ok(()),
-        n => Err(Failure::Unmet(format!("{n} of {} operations differ", report.operations))),
+    if let Some(folder) = &args.record {
+        record(folder, &report)?;
     }
+    print(render(args.output, &report).as_bytes())?;
+    judge(&report, args.floor)
+}
+
+/// Kept cases must be equal; of the others as many operations as the floor says.
+fn judge(report: &Report, floor: Option<f64>) -> Result<(), Failure> {
+    let Report { operations, equal, kept_differ, .. } = *report;
+    let share = 100.0 * equal as f64 / operations.max(1) as f64;
+    let good = match floor {
+        _ if operations == 0 => return Err(Failure::Unmet("nothing could be compared".into())),
+        Some(floor) => kept_differ == 0 && floor <= share,
+        None => equal == operations,
+    };
+    if good {
+        return Ok(());
+    }
+    let differ = operations - equal;
+    let kept = format!("{kept_differ} of them in kept cases");
+    Err(Failure::Unmet(format!(
+        "{differ} of {operations} operations differ, {kept}; {share:.2} % equal"
+    )))
 }
 
 fn list() -> Result<(), Failure> {
@@ -152,6 +171,16 @@ fn keep(folder: &Path, report: &Report) -> Result<(), Failure> {
         let seed = found.seed.map_or("kept".to_owned(), |seed| seed.to_string());
         let name = format!("{}-{seed}.txt", found.family.replace('/', "-"));
         fs::write(folder.join(name), &found.case).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn record(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let failed = |error| Failure::path(folder, error, "give a folder that can be written");
+    fs::create_dir_all(folder).map_err(failed)?;
+    for case in &report.recorded {
+        let name = format!("{}-{}.txt", case.family, case.seed);
+        fs::write(folder.join(name), case.to_string()).map_err(failed)?;
     }
     Ok(())
 }

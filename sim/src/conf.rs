@@ -24,7 +24,7 @@ pub use params::{MemoryDefault, Params, PriorityType, ResourceUnit};
 pub use partition::{PartitionSpec, PartitionState};
 pub use scheduling::{BackfillParams, Defer, SchedulerType};
 
-use crate::{PartitionName, Release, SlurmNode};
+use crate::{Mutant, PartitionName, Release, SlurmNode};
 pub(crate) use value::parse_megabytes;
 
 use line::Line;
@@ -36,6 +36,8 @@ pub struct SlurmConfig {
     nodes: Arc<[Arc<NodeSpec>]>,
     partitions: Arc<[Arc<PartitionSpec>]>,
     params: Arc<Params>,
+    /// A fault that the oracle put in.
+    pub(crate) mutant: Option<Mutant>,
 }
 
 /// What [`SlurmConfig::parse`] read.
@@ -285,6 +287,7 @@ impl Reader {
             nodes: self.nodes.into_iter().map(Arc::new).collect(),
             partitions: partitions.into(),
             params: Arc::new(self.params),
+            mutant: None,
         };
         Ok(Parsed { config, notes: self.notes })
     }

@@ -1,5 +1,6 @@
 //! Families of cases: what each varies.
 
+mod more;
 mod script;
 mod table;
 
@@ -28,11 +29,26 @@ pub(crate) struct Mix {
     pub(crate) hold: usize,
     pub(crate) node: usize,
     pub(crate) update: usize,
+    /// Requeue of jobs.
+    pub(crate) requeue: usize,
+    /// Changes of partitions, nodes' properties, and reconfigure.
+    pub(crate) admin: usize,
+    /// Time that passes.
+    pub(crate) wait: usize,
 }
 
 impl Mix {
-    pub(crate) const JOBS: Self =
-        Self { submit: 60, finish: 26, cancel: 10, hold: 2, node: 2, update: 0 };
+    pub(crate) const JOBS: Self = Self {
+        submit: 60,
+        finish: 26,
+        cancel: 10,
+        hold: 2,
+        node: 2,
+        update: 0,
+        requeue: 0,
+        admin: 0,
+        wait: 0,
+    };
 }
 
 /// Every family.

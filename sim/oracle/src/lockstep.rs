@@ -4,6 +4,7 @@ use crate::{
     case::{Case, Cluster, Record, Step},
     compare::{Difference, differences},
     lab::{LabError, LabOptions},
+    mutants::Fault,
     operation::{NotModelled, Operation},
     real::Real,
     twin::Twin,
@@ -90,10 +91,21 @@ fn step(twin: &mut Twin, operation: Operation, record: &Record) -> Vec<Differenc
 /// The model against what the real Slurm showed when the case was recorded: the first operation
 /// after which they differ, if any.
 pub fn replay(case: &Case) -> Result<Option<(usize, Vec<Difference>)>, NotModelled> {
-    let mut twin = Twin::new(&case.cluster, 0)?;
+    replay_with(case, None)
+}
+
+pub(crate) fn replay_with(
+    case: &Case,
+    fault: Option<&Fault>,
+) -> Result<Option<(usize, Vec<Difference>)>, NotModelled> {
+    let mut twin = match fault {
+        Some(fault) => Twin::faulty(&fault.cluster(&case.cluster), fault.inside())?,
+        None => Twin::new(&case.cluster, 0)?,
+    };
     for (index, each) in case.steps.iter().enumerate() {
         let Some(record) = &each.record else { continue };
-        let found = step(&mut twin, Operation::parse(&each.operation)?, record);
+        let text = fault.map_or(each.operation.clone(), |fault| fault.operation(&each.operation));
+        let found = step(&mut twin, Operation::parse(&text)?, record);
         if !found.is_empty() {
             return Ok(Some((index, found)));
         }

@@ -41,7 +41,6 @@ const DROPPED: &[&str] = &[
     "slurmctldaddr",
     "slurmctldparameters",
     "slurmdport",
-    "authinfo",
     "authalttypes",
     "authaltparameters",
     "accountingstoragetype",

@@ -85,14 +85,14 @@ pub(crate) fn command(operation: &str) -> String {
 
 pub(crate) fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a str) {
     let (words, rest) = said.split_once(&format!("{ANSWER_ENDS}\n")).unwrap_or((said, ""));
-    let refused = words.lines().find(|line| line.contains("rror")).map(|line| {
-        if line.starts_with("sbatch: error: Batch job submission failed")
-            || !line.starts_with("sbatch")
-        {
-            line.rsplit(": ").next().unwrap_or_default().to_owned()
-        } else {
-            "bad command line".to_owned()
+    // A warning may come before the refusal proper.
+    let failed = words.lines().find(|line| line.contains("submission failed"));
+    let failed = failed.or_else(|| words.lines().find(|line| line.contains("rror")));
+    let refused = failed.map(|line| {
+        if line.starts_with("sbatch") && !line.contains("submission failed") {
+            return "bad command line".to_owned();
         }
+        line.rsplit(": ").next().unwrap_or_default().to_owned()
     });
     let answer = match refused {
         Some(words) => Answer::Refused(words),

@@ -90,11 +90,16 @@ pub struct Report {
     pub families: BTreeMap<String, Tally>,
     /// The first difference, made small.
     pub first_difference: Option<FirstDifference>,
+    /// What was recorded of cases that were equal to their end.
+    #[serde(skip)]
+    pub recorded: Vec<Case>,
     /// Every difference, in the order in which they were found.
     #[serde(skip)]
     pub differences: Vec<FirstDifference>,
     /// What was not modelled, and how often.
     pub refused: BTreeMap<String, usize>,
+    /// Operations of kept cases that differ.
+    pub kept_differ: usize,
     /// Differences that did not show a second time.
     pub unsteady: Vec<String>,
 }
@@ -134,7 +139,7 @@ pub fn run(options: &RunOptions, mut tell: impl FnMut(&Progress)) -> Result<Repo
             let (sender, work) = (sender.clone(), &work);
             scope.spawn(move || {
                 while let Some(item) = next_item(options, work, began) {
-                    let result = do_work(options, &item);
+                    let result = do_work(options, &item, began);
                     if sender.send((item, result)).is_err() {
                         break;
                     }
@@ -169,7 +174,7 @@ fn work_list(options: &RunOptions) -> VecDeque<Work> {
 }
 
 fn next_item(options: &RunOptions, work: &Mutex<VecDeque<Work>>, began: Instant) -> Option<Work> {
-    if options.time.is_some_and(|time| time < began.elapsed()) {
+    if options.is_over(began) {
         return None;
     }
     work.lock().ok()?.pop_front()
@@ -182,7 +187,35 @@ struct Outcome {
     unsteady: Vec<String>,
 }
 
-fn do_work(options: &RunOptions, item: &Work) -> Result<Outcome, LabError> {
+/// How often a case is tried whose difference did not show again.
+const ATTEMPTS: usize = 3;
+
+fn do_work(options: &RunOptions, item: &Work, began: Instant) -> Result<Outcome, LabError> {
+    let mut unsteady = vec![];
+    let mut result = attempt(options, item)?;
+    for _ in 1..ATTEMPTS {
+        if result.differences.is_empty() {
+            return Ok(Outcome { result, small: None, unsteady });
+        }
+        let again = shrink::confirm(&options.lab, &result)?;
+        if !again.differences.is_empty() {
+            let tries = if options.is_over(began) { 0 } else { options.shrink_tries };
+            let small = shrink::shrink(&options.lab, &again, tries)?;
+            return Ok(Outcome { result, small: Some(small), unsteady });
+        }
+        unsteady.push(unsteady_text(&result));
+        result = attempt(options, item)?;
+    }
+    if !result.differences.is_empty() {
+        // Never the same twice: neither equal nor a difference to show.
+        unsteady.push(unsteady_text(&result));
+        result.operations = result.equal;
+        result.differences.clear();
+    }
+    Ok(Outcome { result, small: None, unsteady })
+}
+
+fn attempt(options: &RunOptions, item: &Work) -> Result<CaseResult, LabError> {
     let mut result = match item {
         Work::Keep(_, case) => {
             let steps = case.steps.iter().map(|step| step.operation.clone()).collect();
@@ -198,19 +231,13 @@ fn do_work(options: &RunOptions, item: &Work) -> Result<Outcome, LabError> {
         Work::Keep(_, case) => (case.family.clone(), case.seed),
         Work::Make(family, seed) => (family.name.to_owned(), *seed),
     };
-    if result.differences.is_empty() {
-        return Ok(Outcome { result, small: None, unsteady: vec![] });
+    Ok(result)
+}
+
+impl RunOptions {
+    fn is_over(&self, began: Instant) -> bool {
+        self.time.is_some_and(|time| time < began.elapsed())
     }
-    let again = shrink::confirm(&options.lab, &result)?;
-    if again.differences.is_empty() {
-        // It was chance: what Slurm did the second time is what counts.
-        let unsteady = vec![unsteady_text(&result)];
-        let (operations, equal) = (again.operations, again.equal);
-        let result = CaseResult { operations, equal, differences: vec![], ..result };
-        return Ok(Outcome { result, small: None, unsteady });
-    }
-    let small = shrink::shrink(&options.lab, &again, options.shrink_tries)?;
-    Ok(Outcome { result, small: Some(small), unsteady: vec![] })
 }
 
 fn unsteady_text(result: &CaseResult) -> String {
@@ -238,10 +265,17 @@ impl Report {
             (&mut self.contended, result.contended),
             (&mut self.not_modelled, refused),
             (&mut self.cases, 1),
+            (
+                &mut self.kept_differ,
+                if seed.is_none() { result.operations - result.equal } else { 0 },
+            ),
         ] {
             *one += more;
         }
         self.unsteady.extend(unsteady);
+        if small.is_none() && 0 < result.operations {
+            self.recorded.push(result.case);
+        }
         for why in result.not_modelled {
             *self.refused.entry(why.0).or_default() += 1;
         }

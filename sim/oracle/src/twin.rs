@@ -1,8 +1,8 @@
 //! The model's side.
 
 use drawbridge_sim::{
-    Epoch, Job, JobState, Node, NodeShare, NodeUpdate, Release, SlurmConfig, SlurmError, SlurmNode,
-    Slurmctld, Time, UserName,
+    Epoch, Job, JobState, Mutant, Node, NodeShare, NodeUpdate, Release, SlurmConfig, SlurmError,
+    SlurmNode, Slurmctld, Time, UserName,
 };
 
 use crate::{
@@ -20,13 +20,20 @@ pub(crate) struct Twin {
 impl Twin {
     /// The model of a cluster whose time zero was `epoch`.
     pub(crate) fn new(cluster: &Cluster, epoch: u64) -> Result<Self, NotModelled> {
-        let gres = Some(cluster.gres_conf.as_str()).filter(|text| !text.is_empty());
-        let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, Release::V24_11);
-        let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
-        if let Some(note) = parsed.notes.first() {
-            return Err(NotModelled(note.to_string()));
-        }
-        Ok(Self { ctld: Slurmctld::new(parsed.config, Epoch::from_unix(epoch)) })
+        Ok(Self { ctld: Slurmctld::new(config(cluster)?, Epoch::from_unix(epoch)) })
+    }
+
+    /// The model with a fault.
+    pub(crate) fn faulty(cluster: &Cluster, mutant: Option<Mutant>) -> Result<Self, NotModelled> {
+        let config = config(cluster)?;
+        #[cfg(feature = "mutants")]
+        let config = match mutant {
+            Some(mutant) => config.with_mutant(mutant),
+            None => config,
+        };
+        #[cfg(not(feature = "mutants"))]
+        let _ = mutant;
+        Ok(Self { ctld: Slurmctld::new(config, Epoch::from_unix(0)) })
     }
 
     /// Does an operation.
@@ -77,6 +84,16 @@ impl Twin {
             put_node(node, &mut view);
         }
         view
+    }
+}
+
+fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
+    let gres = Some(cluster.gres_conf.as_str()).filter(|text| !text.is_empty());
+    let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, Release::V24_11);
+    let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
+    match parsed.notes.first() {
+        Some(note) => Err(NotModelled(note.to_string())),
+        None => Ok(parsed.config),
     }
 }
 

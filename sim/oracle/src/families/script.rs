@@ -5,7 +5,7 @@ use crate::{dice::Dice, site::Site, view::View};
 
 pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &View) -> String {
     let (running, pending) = (seen.jobs_in("RUNNING"), seen.jobs_in("PENDING"));
-    let Mix { submit, finish, cancel, hold, node, update } = family.mix;
+    let Mix { submit, finish, cancel, hold, node, update, requeue, admin, wait } = family.mix;
     let weights = [
         // A long queue needs no more of it.
         if pending.len() < 8 { submit } else { submit / 6 },
@@ -14,6 +14,9 @@ pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &Vi
         if pending.is_empty() { 0 } else { hold },
         node,
         if pending.is_empty() { 0 } else { update },
+        if running.is_empty() { 0 } else { requeue },
+        admin,
+        wait,
     ];
     match weighted(dice, &weights) {
         0 => format!("sbatch {}", (family.submit)(dice, site)).trim_end().to_owned(),
@@ -24,7 +27,13 @@ pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &Vi
         }
         3 => hold_one(dice, &pending, seen),
         4 => change_node(dice, site, seen),
-        _ => update_one(dice, site, &pending),
+        5 => update_one(dice, site, &pending),
+        6 => {
+            let verb = dice.pick(&["requeue", "requeue", "requeuehold"]);
+            format!("scontrol {verb} {}", dice.one_of(&running))
+        }
+        7 => administer(dice, site),
+        _ => format!("wait {}", dice.one_of(&[2, 10, 40])),
     }
 }
 
@@ -77,4 +86,21 @@ fn update_one(dice: &mut Dice, site: &Site, pending: &[u32]) -> String {
         _ => format!("Priority={}", dice.between(1, 3) * 10_000),
     };
     format!("scontrol update JobId={job} {change}")
+}
+
+fn administer(dice: &mut Dice, site: &Site) -> String {
+    let (node, partition) = (site.any_node(dice), site.any_partition(dice));
+    match dice.below(8) {
+        0 => format!("scontrol update NodeName={node} Weight={}", dice.one_of(&[1, 5, 10])),
+        1 => format!("scontrol update NodeName={node} Features={}", dice.pick(&["a", "b", "a,b"])),
+        2 => "scontrol reconfigure".to_owned(),
+        3 => format!("scontrol update PartitionName={partition} MaxNodes={}", dice.between(1, 3)),
+        4 => {
+            format!("scontrol update PartitionName={partition} PriorityTier={}", dice.between(1, 3))
+        }
+        _ => {
+            let state = dice.pick(&["UP", "UP", "UP", "DOWN", "DRAIN", "INACTIVE"]);
+            format!("scontrol update PartitionName={partition} State={state}")
+        }
+    }
 }

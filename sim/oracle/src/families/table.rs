@@ -1,6 +1,6 @@
 //! The families, and the jobs that each submits.
 
-use super::{Family, Mix};
+use super::{Family, Mix, more};
 use crate::{
     dice::Dice,
     site::{NodeLine, Site},
@@ -30,15 +30,31 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "holds", about: "hold and release", site: plain, submit: shapes, mix: HOLDS },
     Family { name: "node_events", about: "nodes drained, down and back", site: uneven, submit: shapes, mix: NODES },
     Family { name: "updates", about: "waiting jobs changed", site: partitions, submit: in_partitions, mix: UPDATES },
+    Family { name: "gpu_types", about: "GPUs of several types, bound to cores", site: more::gpu_types, submit: more::typed_gpus, mix: Mix::JOBS },
+    Family { name: "gpu_shapes", about: "CPUs, memory and tasks per GPU, GPUs per socket", site: gpus, submit: more::gpu_shapes, mix: Mix::JOBS },
+    Family { name: "spread", about: "spread, contiguous, fewest nodes, CR_Pack_Nodes", site: more::spread, submit: more::layouts, mix: Mix::JOBS },
+    Family { name: "tasks", about: "tasks per socket and core, distribution, hints, overcommit", site: sockets, submit: more::tasks, mix: Mix::JOBS },
+    Family { name: "feature_counts", about: "constraints with counts and one-of sets", site: features, submit: more::counted, mix: Mix::JOBS },
+    Family { name: "partition_memory", about: "DefMem and MaxMem of partitions and cluster", site: more::partition_memory, submit: more::memory_in, mix: Mix::JOBS },
+    Family { name: "special", about: "MemSpecLimit and CoreSpecCount", site: more::special, submit: memories, mix: Mix::JOBS },
+    Family { name: "sharing", about: "OverSubscribe, ExclusiveUser, LLN of partitions", site: more::sharing, submit: more::users, mix: Mix::JOBS },
+    Family { name: "permits", about: "AllowAccounts, DenyAccounts, AllowGroups, states of partitions", site: more::permits, submit: more::users, mix: more::PARTITIONS },
+    Family { name: "arrays", about: "job arrays, with and without a throttle", site: plain, submit: more::arrays, mix: Mix { finish: 34, ..Mix::JOBS } },
+    Family { name: "licenses", about: "licences", site: more::licenses, submit: more::licensed, mix: Mix::JOBS },
+    Family { name: "requeues", about: "requeue, requeuehold, node failures with and without requeue", site: more::requeues, submit: more::requeued, mix: more::REQUEUES },
+    Family { name: "begins", about: "begin times", site: plain, submit: more::begins, mix: more::WAITS },
+    Family { name: "builtin", about: "sched/builtin", site: more::builtin, submit: in_partitions, mix: Mix::JOBS },
+    Family { name: "depths", about: "limits of what a cycle looks at", site: more::depths, submit: timed, mix: Mix::JOBS },
+    Family { name: "changes", about: "nodes and partitions updated, reconfigure", site: partitions, submit: in_partitions, mix: more::CHANGES },
     Family { name: "backfill", about: "time limits that let small jobs pass", site: plain, submit: timed, mix: Mix::JOBS },
 ];
 
-fn plain(dice: &mut Dice) -> Site {
+pub(super) fn plain(dice: &mut Dice) -> Site {
     let line = NodeLine::new(dice.between(2, 5), dice.between(1, 2), dice.between(2, 4));
     Site::new("CR_Core_Memory").param("DefMemPerCPU=100").nodes(line).partition("main Default=YES")
 }
 
-fn uneven(dice: &mut Dice) -> Site {
+pub(super) fn uneven(dice: &mut Dice) -> Site {
     let mut site = Site::new("CR_Core_Memory").param("DefMemPerCPU=100");
     for _ in 0..dice.between(2, 4) {
         let (count, sockets) = (dice.between(1, 2), dice.between(1, 2));
@@ -100,7 +116,7 @@ fn memory(dice: &mut Dice) -> Site {
     site.partition("main Default=YES")
 }
 
-fn gpus(dice: &mut Dice) -> Site {
+pub(super) fn gpus(dice: &mut Dice) -> Site {
     let mut site = Site::new("CR_Core_Memory").param("DefMemPerCPU=100");
     for _ in 0..dice.between(1, 3) {
         let (count, sockets) = (dice.between(1, 2), dice.between(1, 2));
@@ -129,7 +145,7 @@ fn features(dice: &mut Dice) -> Site {
     site
 }
 
-fn partitions(dice: &mut Dice) -> Site {
+pub(super) fn partitions(dice: &mut Dice) -> Site {
     let mut site = uneven(dice);
     let last = site.n_nodes();
     site.partitions = vec!["main Default=YES".into()];
@@ -178,7 +194,7 @@ fn priorities(dice: &mut Dice) -> Site {
 }
 
 /// Tasks, nodes, CPUs per task: any mixture of them; now and then more than there is.
-fn shapes(dice: &mut Dice, site: &Site) -> String {
+pub(super) fn shapes(dice: &mut Dice, site: &Site) -> String {
     let (nodes, cpus) = (site.n_nodes(), site.cpus());
     let per_task = if dice.percent(30) { dice.between(1, cpus.min(4)) } else { 1 };
     let too_much = dice.percent(3);
@@ -220,7 +236,7 @@ fn memories(dice: &mut Dice, site: &Site) -> String {
     format!("{} {amount}", dice.pick(&few))
 }
 
-fn gpu_jobs(dice: &mut Dice, site: &Site) -> String {
+pub(super) fn gpu_jobs(dice: &mut Dice, site: &Site) -> String {
     let count = dice.between(1, 3);
     let wish = match dice.below(6) {
         0 => format!("--gres=gpu:{count}"),
@@ -243,7 +259,7 @@ fn constrained(dice: &mut Dice, site: &Site) -> String {
     format!("{} -C {wish}", shapes(dice, site)).trim_start().to_owned()
 }
 
-fn in_partitions(dice: &mut Dice, site: &Site) -> String {
+pub(super) fn in_partitions(dice: &mut Dice, site: &Site) -> String {
     let shape = shapes(dice, site);
     let name = site.any_partition(dice);
     match dice.below(10) {

@@ -1,0 +1,45 @@
+//! Faults that the oracle puts into the model, to see whether it notices.
+//!
+//! Without the feature `mutants` no configuration has one, and the questions cost nothing.
+
+use crate::SlurmConfig;
+
+/// A fault in the model's decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutant {
+    /// Where one node is enough, one that fits exactly is passed over.
+    BestFitOffByOne,
+    /// Where one node is enough, the largest is taken.
+    LargestFits,
+    /// Neighbouring nodes are no better than scattered ones.
+    RunsIgnored,
+    /// A blocked job leaves its nodes to those behind it in other partitions.
+    NothingWithdrawn,
+    /// Jobs behind a blocked one are tried all the same.
+    NobodyBlocked,
+    /// Of equal jobs the last one submitted comes first.
+    YoungestFirst,
+    /// Cores are given out from the highest index.
+    CoresFromLast,
+    /// Devices are given out from the highest index.
+    DevicesFromLast,
+    /// What a job held of a node's memory stays held.
+    MemoryKept,
+    /// Backfill starts what fits now, whoever waits for it.
+    PlansIgnored,
+}
+
+impl SlurmConfig {
+    /// The same cluster, decided about with a fault.
+    #[cfg(feature = "mutants")]
+    #[must_use]
+    pub fn with_mutant(mut self, mutant: Mutant) -> Self {
+        self.mutant = Some(mutant);
+        self
+    }
+
+    /// The fault with which this cluster is decided about, if any.
+    pub(crate) const fn mutant(&self) -> Option<Mutant> {
+        if cfg!(feature = "mutants") { self.mutant } else { None }
+    }
+}
