@@ -11,7 +11,7 @@ mod nodes_now;
 use std::{cmp::Reverse, sync::Arc};
 
 use crate::{
-    Allocation, Defer, Job, JobId, Reason, Slurmctld, Span, Time,
+    Allocation, Defer, Job, JobId, Mutant, Reason, Slurmctld, Span, Time,
     conf::{PartitionSpec, PartitionState},
 };
 
@@ -79,7 +79,11 @@ impl Slurmctld {
         let place = |(order, partition): (usize, &usize)| QueueKey {
             tier: Reverse(self.partition_spec(*partition).priority_tier),
             priority: Reverse(job.priority),
-            submitted: job.submit_time.as_secs(),
+            submitted: if self.has(Mutant::YoungestFirst) {
+                u64::MAX - u64::from(job.id.0)
+            } else {
+                job.submit_time.as_secs()
+            },
             job: job.id,
             order,
             partition: *partition,

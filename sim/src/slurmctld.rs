@@ -227,6 +227,7 @@ impl Slurmctld {
             max_nodes: spec.max_nodes.unwrap_or(u32::MAX),
             max_cpus_per_node: None,
             max_cpus_per_socket: None,
+            mutant: self.config.mutant(),
         }
     }
 

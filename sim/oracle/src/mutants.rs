@@ -62,15 +62,13 @@ const FAULTS: &[Fault] = &[
     Fault { name: "drained nodes take jobs",          kind: Kind::Operation("State=DRAIN") },
     Fault { name: "hold ignored",                     kind: Kind::Operation("scontrol hold") },
     Fault { name: "best fit off by one",              kind: Kind::Inside(Mutant::BestFitOffByOne) },
-    Fault { name: "the largest node fits best",       kind: Kind::Inside(Mutant::LargestFits) },
+    Fault { name: "the first node that fits",         kind: Kind::Inside(Mutant::FirstFits) },
     Fault { name: "runs of nodes ignored",            kind: Kind::Inside(Mutant::RunsIgnored) },
+    Fault { name: "heavy nodes first",                kind: Kind::Inside(Mutant::HeavyFirst) },
     Fault { name: "a blocked job withdraws no nodes", kind: Kind::Inside(Mutant::NothingWithdrawn) },
     Fault { name: "a blocked job blocks nobody",      kind: Kind::Inside(Mutant::NobodyBlocked) },
     Fault { name: "the youngest job first",           kind: Kind::Inside(Mutant::YoungestFirst) },
-    Fault { name: "cores from the last",              kind: Kind::Inside(Mutant::CoresFromLast) },
-    Fault { name: "devices from the last",            kind: Kind::Inside(Mutant::DevicesFromLast) },
-    Fault { name: "memory is not given back",         kind: Kind::Inside(Mutant::MemoryKept) },
-    Fault { name: "backfill ignores planned starts",  kind: Kind::Inside(Mutant::PlansIgnored) },
+    Fault { name: "cores never dealt round sockets",  kind: Kind::Inside(Mutant::NeverCyclic) },
 ];
 
 /// Every fault.

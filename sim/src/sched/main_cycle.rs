@@ -9,7 +9,7 @@ use std::{
     mem,
 };
 
-use crate::{IndexSet, Job, JobId, Reason, Slurmctld, Span, Time};
+use crate::{IndexSet, Job, JobId, Mutant, Reason, Slurmctld, Span, Time};
 
 use super::{
     Decision, QueueKey,
@@ -187,8 +187,12 @@ impl<'a> Cycle<'a> {
     }
 
     fn block(&mut self, partition: usize) {
-        self.blocked.insert(partition);
-        self.available.subtract(&self.ctld.partition_nodes[partition]);
+        if !self.ctld.has(Mutant::NobodyBlocked) {
+            self.blocked.insert(partition);
+        }
+        if !self.ctld.has(Mutant::NothingWithdrawn) {
+            self.available.subtract(&self.ctld.partition_nodes[partition]);
+        }
     }
 
     fn wait(&mut self, job: &Job, reason: Reason) {

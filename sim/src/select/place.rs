@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Allocation, CoreOrder, IndexSet, NodeShare,
+    Allocation, CoreOrder, IndexSet, Mutant, NodeShare,
     conf::{NodeSpec, ResourceUnit},
 };
 
@@ -51,6 +51,7 @@ impl Trial<'_> {
         self.policy.unit == ResourceUnit::Cpu
             || self.ask.plane.is_some()
             || order == Some(CoreOrder::Block)
+            || self.policy.has(Mutant::NeverCyclic)
     }
 
     /// The cores that could be used on a node.

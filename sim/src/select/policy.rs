@@ -1,6 +1,6 @@
 //! What slurm.conf and a partition say about selection.
 
-use crate::conf::ResourceUnit;
+use crate::{Mutant, conf::ResourceUnit};
 
 /// How nodes, cores and devices are given out in a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) struct Policy {
     pub(crate) max_nodes: u32,
     pub(crate) max_cpus_per_node: Option<u32>,
     pub(crate) max_cpus_per_socket: Option<u32>,
+    /// A fault that the oracle put in.
+    pub(crate) mutant: Option<Mutant>,
 }
 
 /// `OverSubscribe` of a partition.
@@ -30,6 +32,11 @@ pub(crate) enum Share {
 }
 
 impl Policy {
+    /// Whether the oracle put this fault in.
+    pub(crate) fn has(&self, mutant: Mutant) -> bool {
+        cfg!(feature = "mutants") && self.mutant == Some(mutant)
+    }
+
     pub(crate) fn exclusive(&self) -> bool {
         self.share == Share::Exclusive
     }

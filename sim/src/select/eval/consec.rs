@@ -4,6 +4,7 @@
 //! enough the tightest node is taken; otherwise nodes follow in order.
 
 use super::Eval;
+use crate::Mutant;
 
 /// Neighbours of one weight.
 #[derive(Clone, Debug)]
@@ -104,7 +105,8 @@ impl Eval<'_> {
             if !self.open[at] {
                 continue;
             }
-            if before.is_some_and(|last: usize| last + 1 != index) {
+            let gap = before.is_some_and(|last: usize| last + 1 != index);
+            if gap && !self.trial.policy.has(Mutant::RunsIgnored) {
                 run.end(None, &mut runs);
             }
             before = Some(index);
@@ -160,7 +162,7 @@ impl Eval<'_> {
                     other.cpus < run.cpus
                 };
                 (other.required.is_none() && run.required.is_some())
-                    || run.weight < other.weight
+                    || (run.weight < other.weight) != self.trial.policy.has(Mutant::HeavyFirst)
                     || (run.weight == other.weight && tighter)
                     || (contiguous && sufficient && !best_sufficient)
             });
@@ -216,6 +218,7 @@ impl Eval<'_> {
 
     /// Where one node is enough: the one with the fewest CPUs that suffice, the first on ties.
     fn best_fit(&self, run: &Run) -> Option<usize> {
+        let off = i64::from(self.trial.policy.has(Mutant::BestFitOffByOne));
         let enough = |at: &usize| {
             let near = self.offers[*at].near.as_ref();
             let devices = |need: usize| {
@@ -224,10 +227,14 @@ impl Eval<'_> {
             };
             self.open[*at]
                 && !self.taken[*at]
-                && self.need.cpus <= i64::from(self.cpus[*at])
+                && self.need.cpus + off <= i64::from(self.cpus[*at])
                 && (!self.tally.counts || self.tally.met_with(&self.trial.ask.gres, devices))
         };
-        (run.first..=run.last).filter(enough).min_by_key(|at| self.cpus[*at])
+        let mut fitting = (run.first..=run.last).filter(enough);
+        if self.trial.policy.has(Mutant::FirstFits) {
+            return fitting.next();
+        }
+        fitting.min_by_key(|at| self.cpus[*at])
     }
 }
 
