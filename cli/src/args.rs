@@ -146,9 +146,12 @@ pub(crate) struct OracleArgs {
     /// Write each difference, made small, into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
-    /// Write each case that was equal, with what Slurm showed, into this folder
+    /// Ask only the real Slurm, and write what it shows into this folder, a file per seed
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
+    /// Compare the model with recordings: files or folders of them; starts no Slurm
+    #[arg(long, value_name = "PATH")]
+    pub(crate) replay: Vec<PathBuf>,
     /// Succeed if all kept cases and so many percent of all operations are equal
     #[arg(long, value_name = "PERCENT")]
     pub(crate) floor: Option<f64>,

@@ -13,7 +13,7 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use drawbridge_oracle::{
     Case, CaseError, Cluster, Family, LabError, LabOptions, Report, RunOptions, Tally,
-    default_cache, families, family, install, recorded_cases, run, tidy,
+    default_cache, families, family, install, recorded_cases, replay_all, run, tidy,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -33,22 +33,36 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     if args.timed {
         return timed::timed(args);
     }
+    if !args.replay.is_empty() {
+        let report = replay_all(recordings(&args.replay)?);
+        print(render(args.output, &report).as_bytes())?;
+        return judge(&report, args.floor);
+    }
     let options = options(args)?;
     install(&options.lab).map_err(no_slurm)?;
     let bar = progress();
+    let mut failed: Option<Failure> = None;
     let report = run(&options, |news| {
         bar.set_length(news.total as u64);
         bar.set_position(news.done as u64);
         bar.set_message(format!("{} of {} operations equal", news.equal, news.operations));
+        if let (Some(folder), Some(case)) = (&args.record, &news.recorded) {
+            let name = format!("{}-{}.txt", case.family, case.seed);
+            failed = failed.take().or(write(folder, &name, &case.to_string()).err());
+        }
+        if let (Some(folder), Some(found)) = (&args.keep, &news.found) {
+            let name = format!("{}.txt", found.name);
+            failed = failed.take().or(write(folder, &name, &found.case).err());
+        }
     });
     bar.finish_and_clear();
     tidy(&options.lab);
     let report = report.map_err(no_slurm)?;
-    if let Some(folder) = &args.keep {
-        keep(folder, &report)?;
+    if let Some(failure) = failed {
+        return Err(failure);
     }
-    if let Some(folder) = &args.record {
-        record(folder, &report)?;
+    if args.record.is_some() {
+        return Ok(());
     }
     print(render(args.output, &report).as_bytes())?;
     judge(&report, args.floor)
@@ -103,6 +117,7 @@ fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
         time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
         jobs: args.jobs.map_or_else(cores, usize::from),
         shrink_tries: args.shrink,
+        record_only: args.record.is_some(),
         given: args.conf.as_deref().map(read_conf).transpose()?,
     })
 }
@@ -164,25 +179,27 @@ fn read_conf(path: &Path) -> Result<Cluster, Failure> {
     Ok(Cluster { slurm_conf: read(path)?, gres_conf })
 }
 
-fn keep(folder: &Path, report: &Report) -> Result<(), Failure> {
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let failed = |error| Failure::path(folder, error, "give a folder that can be written");
     fs::create_dir_all(folder).map_err(failed)?;
-    for found in &report.differences {
-        let seed = found.seed.map_or("kept".to_owned(), |seed| seed.to_string());
-        let name = format!("{}-{seed}.txt", found.family.replace('/', "-"));
-        fs::write(folder.join(name), &found.case).map_err(failed)?;
-    }
-    Ok(())
+    fs::write(folder.join(name), text).map_err(failed)
 }
 
-fn record(folder: &Path, report: &Report) -> Result<(), Failure> {
-    let failed = |error| Failure::path(folder, error, "give a folder that can be written");
-    fs::create_dir_all(folder).map_err(failed)?;
-    for case in &report.recorded {
-        let name = format!("{}-{}.txt", case.family, case.seed);
-        fs::write(folder.join(name), case.to_string()).map_err(failed)?;
+/// The recordings in these files and folders, by name.
+fn recordings(paths: &[PathBuf]) -> Result<Vec<(String, Case)>, Failure> {
+    let mut files = vec![];
+    for path in paths {
+        let failed = |error| Failure::path(path, error, "give a recording, or a folder of them");
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        for entry in fs::read_dir(path).map_err(failed)? {
+            files.push(entry.map_err(failed)?.path());
+        }
     }
-    Ok(())
+    files.sort();
+    files.iter().map(|path| read_case(path)).collect()
 }
 
 fn render(output: VerifyOutput, report: &Report) -> String {
@@ -199,7 +216,9 @@ fn render(output: VerifyOutput, report: &Report) -> String {
     table.row(row("in all", Tally { operations, equal, contended, not_modelled }));
     let mut text = table.render(110);
     let (first, count) = report.seeds;
-    text += &format!("\nseeds {first} to {} of each family\n", first + count.max(1) - 1);
+    if 0 < count {
+        text += &format!("\nseeds {first} to {} of each family\n", first + count - 1);
+    }
     for found in &report.unsteady {
         text += &format!("not seen twice: {found}\n");
     }
@@ -210,7 +229,7 @@ fn render(output: VerifyOutput, report: &Report) -> String {
         let seed = found.seed.map_or(String::new(), |seed| {
             format!(": drawbridge oracle --family {} --seeds 1 --first-seed {seed}", found.family)
         });
-        text += &format!("\n=== {}{seed}\n{}", found.family, found.case);
+        text += &format!("\n=== {}{seed}\n{}", found.name, found.case);
     }
     text
 }

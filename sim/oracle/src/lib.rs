@@ -33,6 +33,8 @@ pub use lab::{Lab, LabError, LabOptions, default_cache, install, tidy};
 pub use lockstep::{CaseResult, Kept, replay};
 pub use mutants::{Fault, faults};
 pub use operation::NotModelled;
-pub use run::{FirstDifference, Progress, Report, RunOptions, Tally, recorded_cases, run};
+pub use run::{
+    FirstDifference, Progress, Report, RunOptions, Tally, recorded_cases, replay_all, run,
+};
 pub use timed::{Judgement, judge, record, recordings};
 pub use view::{Answer, View};

@@ -82,6 +82,60 @@ pub(crate) fn run_case(
     Ok(result)
 }
 
+/// Runs operations on the real Slurm alone and records what it shows.
+pub(crate) fn record_case(
+    options: &LabOptions,
+    cluster: &Cluster,
+    source: &mut dyn Source,
+) -> Result<CaseResult, LabError> {
+    let mut result = CaseResult::default();
+    result.case.cluster = cluster.clone();
+    let mut real = Real::start(options, cluster).or_else(|_| Real::start(options, cluster))?;
+    let mut seen = real.look()?;
+    while let Some(operation) = source.next(&seen) {
+        let record = real.perform(&operation)?;
+        seen = record.view.clone();
+        result.case.steps.push(Step { operation, record: Some(record) });
+    }
+    Ok(result)
+}
+
+/// A recording against the model: as if it had been done now.
+pub(crate) fn replay_case(case: &Case) -> CaseResult {
+    let mut result = CaseResult { case: case.clone(), ..CaseResult::default() };
+    let mut twin = match Twin::new(&case.cluster, case.epoch) {
+        Ok(twin) => twin,
+        Err(why) => {
+            result.not_modelled.push(why);
+            return result;
+        }
+    };
+    let mut contended = false;
+    for each in &case.steps {
+        let Some(record) = &each.record else { continue };
+        let operation = match Operation::parse(&each.operation) {
+            Ok(operation) => operation,
+            Err(why) => {
+                // What follows rests on it.
+                result.not_modelled.push(why);
+                return result;
+            }
+        };
+        let found = step(&mut twin, operation, record);
+        result.operations += 1;
+        result.contended += usize::from(contended);
+        contended = record.view.is_contended();
+        if !found.is_empty() {
+            result.differences = found;
+            let n = result.operations;
+            result.case.steps.truncate(n);
+            return result;
+        }
+        result.equal += 1;
+    }
+    result
+}
+
 fn step(twin: &mut Twin, operation: Operation, record: &Record) -> Vec<Difference> {
     let answer = twin.perform(record.asked_ms, operation);
     let view = twin.view(record.seen_ms);

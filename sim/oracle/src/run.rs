@@ -13,7 +13,7 @@ use crate::{
     case::{Case, CaseError, Cluster, read_all},
     families::{Family, Generated},
     lab::{LabError, LabOptions},
-    lockstep::{CaseResult, Kept, run_case},
+    lockstep::{CaseResult, Kept, record_case, replay_case, run_case},
     shrink,
 };
 
@@ -38,6 +38,8 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Tries to make a difference smaller.
     pub shrink_tries: usize,
+    /// Ask only the real Slurm, and record what it shows.
+    pub record_only: bool,
     /// A site's own cluster, instead of generated ones.
     pub given: Option<Cluster>,
 }
@@ -62,6 +64,8 @@ pub struct Tally {
 pub struct FirstDifference {
     /// The family.
     pub family: String,
+    /// The case's name.
+    pub name: String,
     /// The seed, or nothing for a kept case.
     pub seed: Option<u64>,
     /// What differs, a line each.
@@ -90,9 +94,6 @@ pub struct Report {
     pub families: BTreeMap<String, Tally>,
     /// The first difference, made small.
     pub first_difference: Option<FirstDifference>,
-    /// What was recorded of cases that were equal to their end.
-    #[serde(skip)]
-    pub recorded: Vec<Case>,
     /// Every difference, in the order in which they were found.
     #[serde(skip)]
     pub differences: Vec<FirstDifference>,
@@ -115,6 +116,10 @@ pub struct Progress {
     pub operations: usize,
     /// Equal so far.
     pub equal: usize,
+    /// What the last case recorded, where only that is wanted.
+    pub recorded: Option<Case>,
+    /// What the last case found to differ.
+    pub found: Option<FirstDifference>,
 }
 
 /// The cases that are kept in this crate.
@@ -124,6 +129,7 @@ pub fn recorded_cases() -> Result<Vec<(String, Case)>, (String, CaseError)> {
 
 enum Work {
     Keep(String, Box<Case>),
+    Recorded(String, Box<Case>),
     Make(&'static Family, u64),
 }
 
@@ -156,12 +162,27 @@ pub fn run(options: &RunOptions, mut tell: impl FnMut(&Progress)) -> Result<Repo
                     return Err(error);
                 }
             };
+            let recorded = options.record_only.then(|| outcome.result.case.clone());
+            let known = report.differences.len();
             report.add(&item, outcome);
+            let found = report.differences.get(known).cloned();
             let Report { operations, equal, cases: done, .. } = report;
-            tell(&Progress { done, total, operations, equal });
+            tell(&Progress { done, total, operations, equal, recorded, found });
         }
         Ok(report)
     })
+}
+
+/// Recordings against the model, without any Slurm.
+pub fn replay_all(cases: Vec<(String, Case)>) -> Report {
+    let mut report = Report::default();
+    for (name, case) in cases {
+        let result = replay_case(&case);
+        let small = (!result.differences.is_empty()).then(|| result.clone());
+        let item = Work::Recorded(name, Box::new(case));
+        report.add(&item, Outcome { result, small, unsteady: vec![] });
+    }
+    report
 }
 
 fn work_list(options: &RunOptions) -> VecDeque<Work> {
@@ -217,18 +238,21 @@ fn do_work(options: &RunOptions, item: &Work, began: Instant) -> Result<Outcome,
 
 fn attempt(options: &RunOptions, item: &Work) -> Result<CaseResult, LabError> {
     let mut result = match item {
-        Work::Keep(_, case) => {
+        Work::Keep(_, case) | Work::Recorded(_, case) => {
             let steps = case.steps.iter().map(|step| step.operation.clone()).collect();
             run_case(&options.lab, &case.cluster, &mut Kept(steps))?
         }
         Work::Make(family, seed) => {
             let mut made = Generated::new(family, *seed, options.given.as_ref());
             let cluster = made.cluster();
-            run_case(&options.lab, &cluster, &mut made)?
+            match options.record_only {
+                true => record_case(&options.lab, &cluster, &mut made)?,
+                false => run_case(&options.lab, &cluster, &mut made)?,
+            }
         }
     };
     (result.case.family, result.case.seed) = match item {
-        Work::Keep(_, case) => (case.family.clone(), case.seed),
+        Work::Keep(_, case) | Work::Recorded(_, case) => (case.family.clone(), case.seed),
         Work::Make(family, seed) => (family.name.to_owned(), *seed),
     };
     Ok(result)
@@ -250,7 +274,8 @@ impl Report {
     fn add(&mut self, item: &Work, outcome: Outcome) {
         let Outcome { result, small, unsteady } = outcome;
         let (family, seed) = match item {
-            Work::Keep(name, _) => (format!("kept/{name}"), None),
+            Work::Keep(..) => ("kept cases".to_owned(), None),
+            Work::Recorded(_, case) => (case.family.clone(), Some(case.seed)),
             Work::Make(family, seed) => (family.name.to_owned(), Some(*seed)),
         };
         let tally = self.families.entry(family.clone()).or_default();
@@ -273,9 +298,6 @@ impl Report {
             *one += more;
         }
         self.unsteady.extend(unsteady);
-        if small.is_none() && 0 < result.operations {
-            self.recorded.push(result.case);
-        }
         for why in result.not_modelled {
             *self.refused.entry(why.0).or_default() += 1;
         }
@@ -283,7 +305,11 @@ impl Report {
             let differences: Vec<_> = small.differences.iter().map(ToString::to_string).collect();
             small.case.why = differences.join("\n");
             let case = small.case.to_string();
-            let found = FirstDifference { family, seed, differences, case };
+            let name = match item {
+                Work::Keep(name, _) | Work::Recorded(name, _) => name.clone(),
+                Work::Make(family, seed) => format!("{}-{seed}", family.name),
+            };
+            let found = FirstDifference { family, name, seed, differences, case };
             self.first_difference.get_or_insert(found.clone());
             self.differences.push(found);
         }
