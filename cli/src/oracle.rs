@@ -35,7 +35,7 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     }
     if !args.replay.is_empty() {
         let report = replay_all(recordings(&args.replay)?);
-        print(render(args.output, &report).as_bytes())?;
+        print(render(args.output, &report, false).as_bytes())?;
         return judge(&report, args.floor);
     }
     let options = options(args)?;
@@ -64,7 +64,7 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     if args.record.is_some() {
         return Ok(());
     }
-    print(render(args.output, &report).as_bytes())?;
+    print(render(args.output, &report, true).as_bytes())?;
     judge(&report, args.floor)
 }
 
@@ -202,7 +202,7 @@ fn recordings(paths: &[PathBuf]) -> Result<Vec<(String, Case)>, Failure> {
     files.iter().map(|path| read_case(path)).collect()
 }
 
-fn render(output: VerifyOutput, report: &Report) -> String {
+fn render(output: VerifyOutput, report: &Report, whole: bool) -> String {
     if output == VerifyOutput::Json {
         let text = serde_json::to_string(report);
         return format!("{}\n", text.expect("a report has only text and numbers"));
@@ -226,12 +226,21 @@ fn render(output: VerifyOutput, report: &Report) -> String {
         text += &format!("not modelled, {count} times: {why}\n");
     }
     for found in &report.differences {
-        let seed = found.seed.map_or(String::new(), |seed| {
-            format!(": drawbridge oracle --family {} --seeds 1 --first-seed {seed}", found.family)
-        });
-        text += &format!("\n=== {}{seed}\n{}", found.name, found.case);
+        text += &difference(found, whole);
     }
     text
+}
+
+/// A case that differs: all of it, or what differs after its last operation.
+fn difference(found: &FirstDifference, whole: bool) -> String {
+    let FirstDifference { name, family, seed, differences, operation, case } = found;
+    let again = seed.map_or(String::new(), |seed| {
+        format!(": drawbridge oracle --family {family} --seeds 1 --first-seed {seed}")
+    });
+    if whole {
+        return format!("\n=== {name}{again}\n{case}");
+    }
+    format!("\n=== {name}, `{operation}`\n    {}\n", differences.join("\n    "))
 }
 
 fn row(name: &str, tally: Tally) -> Vec<Cell> {

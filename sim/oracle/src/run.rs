@@ -68,6 +68,8 @@ pub struct FirstDifference {
     pub name: String,
     /// The seed, or nothing for a kept case.
     pub seed: Option<u64>,
+    /// The operation after which it differs.
+    pub operation: String,
     /// What differs, a line each.
     pub differences: Vec<String>,
     /// The case as text, to be kept.
@@ -309,7 +311,9 @@ impl Report {
                 Work::Keep(name, _) | Work::Recorded(name, _) => name.clone(),
                 Work::Make(family, seed) => format!("{}-{seed}", family.name),
             };
-            let found = FirstDifference { family, name, seed, differences, case };
+            let operation = small.case.steps.last().map(|step| step.operation.clone());
+            let operation = operation.unwrap_or_default();
+            let found = FirstDifference { family, name, seed, operation, differences, case };
             self.first_difference.get_or_insert(found.clone());
             self.differences.push(found);
         }
