@@ -12,8 +12,8 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 use drawbridge_oracle::{
-    Case, CaseError, Cluster, Family, LabError, LabOptions, Report, RunOptions, Tally,
-    default_cache, families, family, install, recorded_cases, replay_all, run, tidy,
+    Case, CaseError, Cluster, Family, FirstDifference, LabError, LabOptions, Report, RunOptions,
+    Tally, default_cache, families, family, install, recorded_cases, replay_all, run, tidy,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
