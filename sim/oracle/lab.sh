@@ -171,6 +171,8 @@ settle() { # SECONDS
     sleep 0.1
     [[ $now != *COMPLETING* && $now != *CONFIGURING* && $now != *STOPPED* ]] || continue
     [ $((main - main_from)) -ge 2 ] || continue
+    # Whoever has no reason yet has not been looked at.
+    [[ $now != *'PENDING None'* ]] || [ $((SECONDS - since)) -ge 10 ] || continue
     if [[ $now == *PENDING* ]]; then
       [ $((backfill - backfill_from)) -ge 2 ] || [ $((SECONDS - since)) -ge 3 ] || continue
     fi
