@@ -13,6 +13,7 @@ mod line;
 mod node;
 mod params;
 mod partition;
+mod priority;
 mod scheduling;
 mod value;
 
@@ -20,8 +21,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 pub use gres::DeviceGroup;
 pub use node::{GresSpec, NodeSpec};
-pub use params::{MemoryDefault, Params, PriorityType, ResourceUnit};
+pub use params::{MemoryDefault, Params, ResourceUnit};
 pub use partition::{PartitionSpec, PartitionState};
+pub use priority::{PriorityFlags, PriorityParams, PriorityType, TresWeights};
 pub use scheduling::{BackfillParams, Defer, SchedulerType};
 
 use crate::{Mutant, PartitionName, Release, SlurmNode};

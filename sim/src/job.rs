@@ -63,6 +63,8 @@ pub struct Job {
     /// Places in the list of partitions, in the order named.
     pub(crate) partitions: Vec<usize>,
     pub(crate) dependency: Dependency,
+    /// The priority was given, not computed.
+    pub(crate) priority_given: bool,
     /// What its script will have ended with when the nodes are free.
     pub(crate) run: u32,
 }

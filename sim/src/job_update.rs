@@ -54,10 +54,10 @@ impl Slurmctld {
         if record.priority != 0 {
             return Ok(());
         }
-        let submission = record.submission.clone();
-        let priority = self.fresh_priority(&submission);
+        let copy = record.clone();
+        let priority = self.fresh_priority(now, &copy);
         if let Some(record) = self.job_mut(job) {
-            record.priority = priority;
+            (record.priority, record.priority_given) = (priority, false);
         }
         self.changed(job, "released");
         self.set_reason(job, Reason::None);
@@ -118,6 +118,7 @@ impl Slurmctld {
         let name = first.map(|place| self.partition_spec(place).name.clone());
         if let Some(record) = self.job_mut(job) {
             record.priority = priority.unwrap_or(record.priority);
+            record.priority_given |= priority.is_some();
             record.partitions = places.unwrap_or_else(|| record.partitions.clone());
             record.partition = name.unwrap_or_else(|| record.partition.clone());
             if let Some((min, max)) = nodes {

@@ -49,8 +49,8 @@ pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use conf::{
     BackfillParams, ConfError, ConfFile, Defer, DeviceGroup, GresSpec, MemoryDefault, NodeSpec,
-    Note, Params, Parsed, PartitionSpec, PartitionState, PriorityType, ResourceUnit, SchedulerType,
-    SlurmConfig,
+    Note, Params, Parsed, PartitionSpec, PartitionState, PriorityFlags, PriorityParams,
+    PriorityType, ResourceUnit, SchedulerType, SlurmConfig, TresWeights,
 };
 pub use errors::SlurmError;
 pub use facts::Fact;
@@ -61,6 +61,7 @@ pub use job::{ExitCode, Job, JobState};
 pub use job_update::JobUpdate;
 pub use mutants::Mutant;
 pub use node::{Node, NodeReason, NodeUpdate, Usage};
+pub use priority::{PriorityFactors, SprioRow};
 pub use quantity::{Quantity, QuantityError};
 pub use queue::EventQueue;
 pub use reason::Reason;

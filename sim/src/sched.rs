@@ -78,7 +78,7 @@ impl Slurmctld {
     pub(crate) fn queue_keys(&self, job: &Job) -> Vec<QueueKey> {
         let place = |(order, partition): (usize, &usize)| QueueKey {
             tier: Reverse(self.partition_spec(*partition).priority_tier),
-            priority: Reverse(job.priority),
+            priority: Reverse(self.priority_in(job, order)),
             submitted: if self.has(Mutant::YoungestFirst) {
                 u64::MAX - u64::from(job.id.0)
             } else {

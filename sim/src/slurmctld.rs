@@ -19,6 +19,7 @@ use crate::{
     Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason,
     SlurmConfig, SlurmNode, Time, UserName,
     conf::{Params, PartitionSpec},
+    priority::Weighed,
     sched::{Clock, QueueKey},
     select::{Policy, Share},
 };
@@ -60,6 +61,8 @@ pub struct Slurmctld {
     pub(crate) next_job_id: u32,
     pub(crate) n_runs: u32,
     pub(crate) next_basic_priority: u32,
+    /// What waiting jobs are worth, where there are weights.
+    pub(crate) weighed: BTreeMap<JobId, Weighed>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) stats: Stats,
 }
@@ -128,6 +131,7 @@ impl Slurmctld {
             next_job_id: config.params().first_job_id,
             n_runs: 0,
             next_basic_priority: crate::priority::BASIC_FIRST,
+            weighed: BTreeMap::new(),
             facts: vec![],
             stats: Stats::default(),
             config,
@@ -137,7 +141,8 @@ impl Slurmctld {
 
     /// When [`Self::wake`] has something to do.
     pub fn next_wake(&self) -> Option<Time> {
-        let next = [self.events.next_at(), self.main_due(), self.backfill_due()];
+        let next =
+            [self.events.next_at(), self.weighing_due(), self.main_due(), self.backfill_due()];
         next.into_iter().flatten().min()
     }
 
@@ -146,6 +151,8 @@ impl Slurmctld {
         while let Some(at) = self.next_wake().filter(|at| *at <= now) {
             if let Some((at, event)) = self.events.pop_due(at) {
                 self.happen(at, event);
+            } else if self.weighing_due() == Some(at) {
+                self.weigh_all(at);
             } else if self.main_due() == Some(at) {
                 self.run_main_cycle(at);
             } else {

@@ -27,7 +27,8 @@ impl Slurmctld {
             return Err(SlurmError::RequestedNodeConfigUnavailable);
         }
         let id = self.next_id()?;
-        let job = self.record(now, id, submission, partitions, ask, dependency);
+        let mut job = self.record(now, id, submission, partitions, ask, dependency);
+        job.priority = self.first_priority(now, &job);
         self.remember(job);
         self.stats.submitted += 1;
         self.facts.push(Fact::JobSubmitted { job: id });
@@ -94,7 +95,7 @@ impl Slurmctld {
         ask: Ask,
         dependency: Dependency,
     ) -> Job {
-        let (priority, run) = (self.fresh_priority(&submission), self.next_run());
+        let run = self.next_run();
         let spec = self.partition_spec(partitions[0]);
         let begin_time = submission.begin.map(|begin| match begin {
             Begin::At(time) => time,
@@ -106,7 +107,7 @@ impl Slurmctld {
             state: JobState::Pending,
             completing: false,
             reason: Reason::None,
-            priority: if submission.hold { 0 } else { priority },
+            priority: 0,
             submit_time: now,
             eligible_time: None,
             begin_time: begin_time.filter(|begin| now < *begin),
@@ -124,6 +125,7 @@ impl Slurmctld {
             requeue: submission.requeue.unwrap_or(self.params().job_requeue),
             comment: submission.comment.clone(),
             behaviour: Arc::new(behaviour(&submission)),
+            priority_given: submission.priority.is_some() && Self::is_operator(&submission.user),
             submission: Arc::new(submission),
             ask: Arc::new(ask),
             partitions,

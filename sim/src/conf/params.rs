@@ -3,14 +3,15 @@
 use crate::Span;
 
 use super::{
-    BackfillParams, ConfError, Defer, Note, SchedulerType, known, line::Word, scheduling, value,
+    BackfillParams, ConfError, Defer, Note, PriorityParams, SchedulerType, known, line::Word,
+    priority, scheduling, value,
 };
 
 /// Largest number of a job: the bits above say which cluster of a federation it is of.
 const JOB_ID_MAX: u32 = 0x03ff_ffff;
 
 /// Parameters, each with the value that Slurm gives it when `slurm.conf` is silent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     /// `ClusterName`.
     pub cluster_name: String,
@@ -46,8 +47,8 @@ pub struct Params {
     pub kill_invalid_depend: bool,
     /// `SchedulerParameters=bf_…`.
     pub backfill: BackfillParams,
-    /// `PriorityType`.
-    pub priority: PriorityType,
+    /// `PriorityType` and `Priority…`.
+    pub priority: PriorityParams,
     /// `DefMemPerNode`, `DefMemPerCPU`.
     pub def_mem: Option<MemoryDefault>,
     /// `MaxMemPerNode`, `MaxMemPerCPU`.
@@ -83,15 +84,6 @@ pub enum ResourceUnit {
     Core,
     /// Whole sockets.
     Socket,
-}
-
-/// `PriorityType`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PriorityType {
-    /// `priority/basic`: earlier jobs first, by number.
-    Basic,
-    /// `priority/multifactor`, of which only nice is honoured: the weights are 0 as shipped.
-    Multifactor,
 }
 
 /// An amount of memory for each node or each CPU, MiB.
@@ -135,7 +127,7 @@ impl Params {
             sched_max_job_start: 0,
             kill_invalid_depend: false,
             backfill: BackfillParams::as_shipped(),
-            priority: PriorityType::Multifactor,
+            priority: PriorityParams::as_shipped(),
             def_mem: None,
             max_mem: None,
             kill_wait: Span::secs(30),
@@ -158,13 +150,15 @@ pub(super) fn read(
     word: &Word,
     notes: &mut Vec<Note>,
 ) -> Result<(), ConfError> {
+    if priority::read(&mut params.priority, word, notes)? {
+        return Ok(());
+    }
     match word.key.to_ascii_lowercase().as_str() {
         "clustername" => params.cluster_name.clone_from(&word.value),
         "selecttype" => select_type(word, notes)?,
         "selecttypeparameters" => select_parameters(params, word, notes)?,
         "schedulertype" => params.scheduler = scheduling::scheduler_type(word)?,
         "schedulerparameters" => scheduling::scheduler_parameters(params, word, notes)?,
-        "prioritytype" => params.priority = priority_type(word)?,
         "defmempernode" => params.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
         "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
         "maxmempernode" => {
@@ -258,11 +252,6 @@ fn select_parameters(
         }
     }
     Ok(())
-}
-
-fn priority_type(word: &Word) -> Result<PriorityType, ConfError> {
-    let types = [PriorityType::Basic, PriorityType::Multifactor];
-    value::one_of(word, &["priority/basic", "priority/multifactor"]).map(|at| types[at])
 }
 
 fn auth_info(params: &mut Params, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {

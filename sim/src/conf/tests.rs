@@ -79,7 +79,7 @@ fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     );
     let notes: Vec<_> = parse(&text).unwrap().notes.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(notes.join("\n"), @"
-    slurm.conf:1:1: PriorityWeightAge is not honoured yet
+    slurm.conf:1:1: PriorityWeightAge counts only with AccountingStorageType=accounting_storage/slurmdbd, so slurmctld ignores it
     slurm.conf:2:1: SchedulerParameters=bf_busy_nodes is not honoured yet
     slurm.conf:4:28: AllowGroups is not honoured yet
     ");

@@ -24,6 +24,8 @@ pub(crate) struct Clock {
     pub(super) ran: Time,
     /// Since when the queue holds something that no cycle has looked at.
     pub(super) unseen: Option<Time>,
+    /// When ages were last looked at.
+    pub(crate) weighed: Time,
     /// When the last backfill cycle was.
     pub(crate) backfilled: Time,
     /// Since when backfill has something new to look at.
@@ -63,6 +65,7 @@ impl Slurmctld {
         // What was wanted while nobody waited is over.
         self.clock.at_once = self.clock.at_once.filter(|at| *at == now);
         let missed = self.queue.is_empty().then_some(now);
+        self.clock.weighed = self.clock.weighed.max(missed.unwrap_or_default());
         self.clock.unseen = self.clock.unseen.max(missed).or(Some(now));
     }
 

@@ -7,5 +7,6 @@ mod choices;
 mod cycles;
 mod ends;
 mod lab;
+mod priority;
 mod reasons;
 mod refusals;
