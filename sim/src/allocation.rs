@@ -35,6 +35,9 @@ pub struct NodeShare {
     pub memory_mib: u64,
     /// Devices by resource name: `gpu` → `0-1`.
     pub gres: BTreeMap<String, IndexSet>,
+    /// Other jobs may hold the same cores.
+    #[serde(skip)]
+    pub shared: bool,
 }
 
 impl Allocation {

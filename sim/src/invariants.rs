@@ -29,7 +29,7 @@ impl Slurmctld {
                 let devices = share.gres.iter().any(|(name, devices)| {
                     usage.gres.get(name).is_some_and(|used| used.overlaps(devices))
                 });
-                if usage.cores.overlaps(&share.cores) || devices {
+                if (!share.shared && usage.cores.overlaps(&share.cores)) || devices {
                     return Err(format!(
                         "job {} holds what another holds on {}",
                         job.id, share.node

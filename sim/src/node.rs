@@ -1,11 +1,12 @@
 //! One node: what it has, what is held of it, and whether it takes jobs.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+mod usage;
 
-use crate::{IndexSet, JobId, NodeShare, PartitionName, SlurmNode, Time, conf::NodeSpec};
+use std::{collections::BTreeSet, sync::Arc};
+
+pub use usage::Usage;
+
+use crate::{IndexSet, JobId, PartitionName, SlurmNode, Time, conf::NodeSpec};
 
 /// A node as slurmctld knows it.
 #[derive(Clone, Debug)]
@@ -39,19 +40,6 @@ pub struct NodeReason {
     pub by: String,
     /// When.
     pub at: Time,
-}
-
-/// What is held of a node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Cores, by index.
-    pub cores: IndexSet,
-    /// CPUs of these cores: a node counts a core as a whole, also where jobs count single CPUs.
-    pub cpus: u32,
-    /// Memory, MiB.
-    pub memory_mib: u64,
-    /// Devices by resource name.
-    pub gres: BTreeMap<String, IndexSet>,
 }
 
 /// A change that an operator makes to a node.
@@ -149,47 +137,30 @@ impl Node {
         words.join(",")
     }
 
-    /// Held resources in the same form: `gpu:a100:1`.
+    /// Held resources in the same form: `gpu:1`. Where devices are told apart, with their type and
+    /// which they are: `gpu:a100:1(IDX:0)`, `gpu:(null):2(IDX:0-1)`.
     pub fn gres_used(&self) -> String {
-        let words: Vec<_> = self
-            .spec
-            .gres
-            .iter()
-            .map(|gres| {
-                let used = self.usage.gres.get(&gres.name);
-                let count = used.map_or(0, |set| set.count_in(gres.first, gres.first + gres.count));
-                gres.with_count(count)
-            })
-            .collect();
+        let mut words: Vec<String> = vec![];
+        for gres in &self.spec.gres {
+            let groups = self.spec.devices.iter().filter(|group| group.name == gres.name);
+            let told_apart = groups.clone().any(|group| group.told_apart);
+            let mut held = self.usage.gres.get(&gres.name).cloned().unwrap_or_default();
+            let kind = groups.clone().find(|group| group.kind == gres.kind || !told_apart);
+            let kind = kind.or(groups.clone().next()).and_then(|group| group.kind.clone());
+            let mine: IndexSet = groups
+                .filter(|group| group.kind == kind)
+                .flat_map(|group| group.first..group.first + group.count)
+                .collect();
+            held.keep(&mine);
+            words.push(match (told_apart, held.len()) {
+                (false, count) => gres.with_count(count),
+                (true, count) => {
+                    let which = if count == 0 { "N/A".into() } else { held.to_string() };
+                    let kind = kind.as_deref().unwrap_or("(null)");
+                    format!("{}:{kind}:{count}(IDX:{which})", gres.name)
+                }
+            });
+        }
         words.join(",")
     }
-}
-
-impl Usage {
-    /// Takes what a job got.
-    pub(crate) fn take(&mut self, share: &NodeShare) {
-        self.cores.add(&share.cores);
-        self.cpus += threads(share);
-        self.memory_mib += share.memory_mib;
-        for (name, devices) in &share.gres {
-            self.gres.entry(name.clone()).or_default().add(devices);
-        }
-    }
-
-    /// Gives back what a job had.
-    pub(crate) fn give_back(&mut self, share: &NodeShare) {
-        self.cores.subtract(&share.cores);
-        self.cpus = self.cpus.saturating_sub(threads(share));
-        self.memory_mib = self.memory_mib.saturating_sub(share.memory_mib);
-        for (name, devices) in &share.gres {
-            if let Some(used) = self.gres.get_mut(name) {
-                used.subtract(devices);
-            }
-        }
-        self.gres.retain(|_, used| !used.is_empty());
-    }
-}
-
-fn threads(share: &NodeShare) -> u32 {
-    u32::try_from(share.cpu_ids.len()).unwrap_or(u32::MAX)
 }

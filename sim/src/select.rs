@@ -110,8 +110,16 @@ pub(crate) fn select(
 }
 
 impl Trial<'_> {
-    /// What the job would get of `candidates`, features aside.
-    fn run(&self, candidates: &IndexSet) -> Option<Allocation> {
+    /// What the job would get of `candidates`, features aside: of cores that nobody holds, or else,
+    /// where cores are shared, that as few as possible do.
+    fn run(&mut self, candidates: &IndexSet) -> Option<Allocation> {
+        (0..self.rows()).find_map(|row| {
+            self.row = row;
+            self.run_row(candidates)
+        })
+    }
+
+    fn run_row(&self, candidates: &IndexSet) -> Option<Allocation> {
         let few = |n: usize| n < self.min_nodes as usize;
         if !candidates.holds(&self.required) || few(candidates.len()) {
             return None;

@@ -3,7 +3,7 @@
 use crate::{IndexSet, conf::NodeSpec, node::Usage};
 
 use super::{
-    MemoryNeed,
+    MemoryNeed, Share,
     gres::{self, Supply},
     room::Room,
     trial::Trial,
@@ -47,10 +47,20 @@ pub(super) struct Near {
 pub(super) fn offer(trial: &Trial<'_>, index: usize) -> Option<Offer> {
     let view = trial.view;
     let (spec, usage) = (view.spec(index), view.usage(index));
-    if view.barred(index) || !memory_fits(trial, spec, usage) {
+    if view.barred(index) || !is_big_enough(trial, spec) || !memory_fits(trial, spec, usage) {
         return None;
     }
-    let used = u32::try_from(usage.cores.len()).unwrap_or(u32::MAX);
+    // Cores that are shared and cores that aren't don't go together on a node.
+    let mixed = if trial.shares() {
+        usage.n_alone != 0
+    } else {
+        usage.n_sharing != 0 && !matches!(trial.policy.share, Share::Yes(_))
+    };
+    let used = usage.row(trial.row).map_or(0, IndexSet::len);
+    let used = u32::try_from(used).unwrap_or(u32::MAX);
+    if mixed {
+        return None;
+    }
     if trial.whole && (0 < used || !usage.gres.is_empty()) {
         return None;
     }
@@ -59,7 +69,7 @@ pub(super) fn offer(trial: &Trial<'_>, index: usize) -> Option<Offer> {
         let room = if trial.counts_suffice() {
             trial.room_by_count(spec, spec.cores().saturating_sub(used))?
         } else {
-            trial.room(spec, &mut free_cores(spec, usage), &[])?
+            trial.room(spec, &mut free_cores(spec, usage, trial.row), &[])?
         };
         let cpus = cpus(trial, spec, usage, room)?;
         return Some(Offer {
@@ -82,7 +92,7 @@ fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
     if !gres::enough_in_all(spec, &trial.ask.gres) {
         return None;
     }
-    let mut cores = free_cores(spec, usage);
+    let mut cores = free_cores(spec, usage, trial.row);
     let (mut supplies, wanted) = gres::supplies(trial, spec, usage, &mut cores)?;
     let room = trial.room(spec, &mut cores, &wanted)?;
     if room.cpus < trial.least_on_a_node() {
@@ -108,15 +118,34 @@ fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
     })
 }
 
-/// The cores of a node that nobody holds.
-pub(super) fn free_cores(spec: &NodeSpec, usage: &Usage) -> IndexSet {
+/// The cores of a node that at most `row` jobs hold.
+pub(super) fn free_cores(spec: &NodeSpec, usage: &Usage, row: usize) -> IndexSet {
     let mut cores = IndexSet::below(spec.cores() as usize);
-    cores.subtract(&usage.cores);
+    if let Some(held) = usage.row(row) {
+        cores.subtract(held);
+    }
     cores
 }
 
 pub(super) const fn free_memory(spec: &NodeSpec, usage: &Usage) -> u64 {
     spec.memory_mib.saturating_sub(usage.memory_mib)
+}
+
+/// Whether the node, as slurm.conf describes it, is big enough for the least of the job.
+fn is_big_enough(trial: &Trial<'_>, spec: &NodeSpec) -> bool {
+    let (ask, shape) = (trial.ask, &trial.ask.shape);
+    let by_cores = shape
+        .ntasks_per_core
+        .map_or(0, |n| spec.cores().saturating_mul(n).saturating_mul(ask.cpus_per_task));
+    let memory = match ask.memory {
+        MemoryNeed::PerNode(mib) | MemoryNeed::PerCpu(mib) => mib,
+        MemoryNeed::WholeNode => 0,
+    };
+    ask.min_cpus_per_node <= spec.cpus.max(by_cores)
+        && memory <= spec.memory_mib
+        && shape.sockets_per_node.unwrap_or(0) <= spec.sockets
+        && shape.cores_per_socket.unwrap_or(0) <= spec.cores_per_socket
+        && shape.threads_per_core.unwrap_or(0) <= spec.threads_per_core
 }
 
 /// Memory by device replaces what slurm.conf gives.

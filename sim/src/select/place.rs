@@ -60,7 +60,7 @@ impl Trial<'_> {
             return Some(near.cores.clone());
         }
         let (spec, usage) = (self.view.spec(offer.index), self.view.usage(offer.index));
-        let mut cores = offer::free_cores(spec, usage);
+        let mut cores = offer::free_cores(spec, usage, self.row);
         self.room(spec, &mut cores, &[])?;
         Some(cores)
     }
@@ -129,6 +129,7 @@ impl Trial<'_> {
             cores,
             memory_mib,
             gres: devices,
+            shared: self.shares(),
         })
     }
 

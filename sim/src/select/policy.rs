@@ -25,10 +25,15 @@ pub(crate) struct Policy {
 
 /// `OverSubscribe` of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "slurm.conf's OverSubscribe=YES and FORCE come with the partitions")]
 pub(crate) enum Share {
     /// Whole nodes only.
     Exclusive,
     No,
+    /// So many jobs on a core, where they agree to it.
+    Yes(u32),
+    /// So many jobs on a core, whatever they say.
+    Force(u32),
 }
 
 impl Policy {

@@ -3,7 +3,7 @@
 
 use crate::{Allocation, IndexSet};
 
-use super::{Ask, MemoryNeed, Policy, View, trial::Trial};
+use super::{Ask, Policy, View, feature::Features, trial::Trial};
 
 /// What the job would get of `candidates`, or `None` if they don't suffice.
 pub(super) fn select(
@@ -30,41 +30,18 @@ pub(super) fn select(
     })
 }
 
-/// The candidates whose description doesn't rule them out; `None` if a required one isn't among
-/// them.
+/// The candidates that features leave; `None` if a required one isn't among them.
 fn usable(trial: &Trial<'_>, candidates: &IndexSet) -> Option<IndexSet> {
     let ask = trial.ask;
-    let free = ask.features.counts() || ask.features == super::feature::Features::default();
-    let all_fit = candidates.iter().all(|index| fits(trial, index));
-    let mut nodes = if free && all_fit {
+    let free = ask.features.counts() || ask.features == Features::default();
+    let mut nodes = if free {
         candidates.clone()
     } else {
-        let matching = |index: &usize| {
-            let spec = trial.view.spec(*index);
-            fits(trial, *index) && (free || ask.features.matched_by(&spec.features))
-        };
+        let matching = |index: &usize| ask.features.matched_by(&trial.view.spec(*index).features);
         candidates.iter().filter(matching).collect()
     };
     nodes.subtract(&ask.excluded);
     nodes.holds(&ask.required).then_some(nodes)
-}
-
-/// Whether the node, as slurm.conf describes it, is big enough for the least of the job.
-fn fits(trial: &Trial<'_>, index: usize) -> bool {
-    let (ask, spec) = (trial.ask, trial.view.spec(index));
-    let by_cores = ask
-        .shape
-        .ntasks_per_core
-        .map_or(0, |n| spec.cores().saturating_mul(n).saturating_mul(ask.cpus_per_task));
-    let memory = match ask.memory {
-        MemoryNeed::PerNode(mib) | MemoryNeed::PerCpu(mib) => mib,
-        MemoryNeed::WholeNode => 0,
-    };
-    ask.min_cpus_per_node <= spec.cpus.max(by_cores)
-        && memory <= spec.memory_mib
-        && ask.shape.sockets_per_node.unwrap_or(0) <= spec.sockets
-        && ask.shape.cores_per_socket.unwrap_or(0) <= spec.cores_per_socket
-        && ask.shape.threads_per_core.unwrap_or(0) <= spec.threads_per_core
 }
 
 /// Finds the counted nodes first, group by group; they are then required.

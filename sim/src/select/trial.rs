@@ -5,7 +5,7 @@ use crate::{
     conf::{NodeSpec, ResourceUnit as Unit},
 };
 
-use super::{Ask, Policy, View, ask::GresNeed};
+use super::{Ask, Policy, Share, View, ask::GresNeed};
 
 /// A job and the conditions under which it is tried.
 pub(super) struct Trial<'a> {
@@ -23,6 +23,8 @@ pub(super) struct Trial<'a> {
     pub(super) required: IndexSet,
     /// Whole nodes, because the job or its partition says so.
     pub(super) whole: bool,
+    /// How many jobs may already be on the cores that are tried.
+    pub(super) row: usize,
     /// CPUs that its devices need on a node, and in all.
     pub(super) gres_cpus_node: u32,
     pub(super) gres_cpus_job: u32,
@@ -47,6 +49,7 @@ impl<'a> Trial<'a> {
             req_nodes,
             required: ask.required.clone(),
             whole: ask.exclusive || policy.exclusive(),
+            row: 0,
             gres_cpus_node: 0,
             gres_cpus_job: 0,
             sockets: None,
@@ -55,6 +58,23 @@ impl<'a> Trial<'a> {
             trial.count_gres_cpus();
         }
         trial
+    }
+
+    /// Whether it shares its cores with other jobs.
+    pub(super) const fn shares(&self) -> bool {
+        match self.policy.share {
+            Share::Exclusive | Share::No => false,
+            Share::Yes(jobs) => 1 < jobs && self.ask.oversubscribe,
+            Share::Force(_) => true,
+        }
+    }
+
+    /// How many jobs a core may have.
+    pub(super) fn rows(&self) -> usize {
+        match self.policy.share {
+            Share::Yes(jobs) | Share::Force(jobs) if self.shares() => jobs.max(1) as usize,
+            Share::Exclusive | Share::No | Share::Yes(_) | Share::Force(_) => 1,
+        }
     }
 
     /// The CPUs that the job would use of each core.
