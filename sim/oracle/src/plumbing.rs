@@ -162,3 +162,33 @@ fn expand(list: &str) -> Result<Vec<String>, LabError> {
         .filter(|names| !names.is_empty())
         .ok_or_else(|| LabError { what: format!("`{list}` is no list of names"), hint })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_get_ports_of_their_own_and_the_lab_s_words_win() {
+        let text = "ClusterName=theirs\nProlog=/x\nNodeName=DEFAULT CPUs=4\n\
+                    NodeName=n[1-2] CPUs=4 NodeAddr=x\nNodeName=n3 Port=5\nWeird=1\n";
+        let (conf, names) = slurm_conf(text).unwrap();
+        let own: Vec<_> = conf.lines().skip(FIXED.len()).collect();
+        assert_eq!(names, ["n1", "n2", "n3"]);
+        assert_eq!(
+            own,
+            [
+                "NodeName=DEFAULT CPUs=4",
+                "NodeName=n[1-2] CPUs=4 NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=[7000-7001]",
+                "NodeName=n3 NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=7002",
+                "Weird=1",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_device_file_is_made() {
+        let gres =
+            "NodeName=n1 Name=gpu File=/run/dev/g[0-1]\nNodeName=n2 Name=gpu File=/run/dev/g5\n";
+        assert_eq!(devices(gres).unwrap(), ["/run/dev/g0", "/run/dev/g1", "/run/dev/g5"]);
+    }
+}

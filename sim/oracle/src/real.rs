@@ -184,3 +184,52 @@ fn put_node(line: &str, view: &mut View) {
         view.set(&name, "gres", used);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str = "JobId=7 JobName=job UserId=root(0) Priority=1 JobState=RUNNING Reason=None \
+        Restarts=0 ExitCode=0:0 TimeLimit=04:00:00 Partition=main ReqNodeList=(null) NodeList=n[1-3] \
+        NumNodes=3 NumCPUs=6 JOB_GRES=gpu:4   Nodes=n[1-2] CPU_IDs=0-1,4 Mem=300 GRES=gpu:2(IDX:0,2) \
+        Nodes=n3 CPU_IDs=0 Mem=100 GRES= MinCPUsNode=1";
+
+    #[test]
+    fn a_job_is_read_from_what_scontrol_prints() {
+        let mut view = View::default();
+        job_look(JOB).put(&mut view);
+        let seen: Vec<_> =
+            view.things["job 7"].iter().map(|(key, value)| format!("{key}={value}")).collect();
+        insta::assert_snapshot!(seen.join(" "), @"cpus=6 limit=240 nodes=n[1-3] on.n1=cpus:0-1,4/mem:300/gpu:0,2 on.n2=cpus:0-1,4/mem:300/gpu:0,2 on.n3=cpus:0/mem:100 partition=main priority=1 reason=None restarts=0 state=RUNNING");
+    }
+
+    #[test]
+    fn a_node_is_read_from_what_scontrol_prints() {
+        let line = "NodeName=n1 CPUAlloc=3 CPUTot=8 Gres=gpu:2 GresUsed=gpu:1 AllocMem=100 State=MIXED+DRAIN+PLANNED";
+        let mut view = View::default();
+        put_node(line, &mut view);
+        let get = |key: &str| view.get("node n1", key).to_owned();
+        assert_eq!((get("state"), get("cpus")), ("MIXED+DRAIN".to_owned(), "3".to_owned()));
+        assert_eq!((get("mem"), get("gres")), ("100".to_owned(), "gpu:1".to_owned()));
+    }
+
+    #[test]
+    fn answers_are_read_from_what_commands_print() {
+        #[rustfmt::skip]
+        let rows = [
+            ("sbatch -n1", "12\n", Answer::Done(Some(12))),
+            ("sbatch -n1", "sbatch: error: Batch job submission failed: Invalid qos specification\n",
+                Answer::Refused("Invalid qos specification".into())),
+            ("sbatch -n1", "sbatch: warning: can't honour\nsbatch: error: Batch job submission failed: No\n",
+                Answer::Refused("No".into())),
+            ("sbatch -nx", "sbatch: error: Invalid numeric value \"x\"\n", Answer::Refused("bad command line".into())),
+            ("scontrol hold 3", "slurm_suspend error: Invalid job id specified\n",
+                Answer::Refused("Invalid job id specified".into())),
+            ("scancel 3", "", Answer::Done(None)),
+        ];
+        for (operation, said, expected) in rows {
+            let said = format!("{said}{ANSWER_ENDS}\nrest");
+            assert_eq!(split_answer(operation, &said), (expected, "rest"), "{operation}");
+        }
+    }
+}
