@@ -155,6 +155,9 @@ fn unreadable(name: &str, error: &CaseError) -> Failure {
 fn check_slurm(path: &Path) -> Result<PathBuf, Failure> {
     let hint = "give the folder that has sbin/slurmctld, sbin/slurmd and bin/sbatch";
     let whole = fs::canonicalize(path).map_err(|error| Failure::path(path, error, hint))?;
+    if ["/", "/usr"].iter().any(|shared| whole == Path::new(shared)) {
+        return Err(Failure::path(path, "a Slurm needs a folder of its own to be used here", hint));
+    }
     if whole.join("sbin/slurmctld").exists() {
         return Ok(whole);
     }

@@ -96,8 +96,9 @@ enter() { # ROOT
   local d
   for d in etc/slurm var/log/slurm var/spool/slurm run tmp; do mount -t tmpfs tmpfs "$1/$d"; done
   if [ -n "${LAB_SLURM:-}" ]; then
-    mkdir -p "$1/run/given"
-    mount --rbind "$LAB_SLURM" "$1/run/given"
+    # At its own path: a Slurm knows where its plugins are.
+    mkdir -p "$1/$LAB_SLURM"
+    mount --rbind "$LAB_SLURM" "$1/$LAB_SLURM"
   fi
   cat "$0" > "$1/run/lab.sh"
   local clock=()
@@ -108,7 +109,7 @@ enter() { # ROOT
 # Runs what comes in, one NUL-ended script at a time, and ends each answer with a NUL.
 obey() {
   set +eu
-  export PATH=/run/given/bin:/run/given/sbin:/usr/sbin:/usr/bin LC_ALL=C TZ=UTC HOME=/tmp
+  export PATH=${LAB_SLURM:+$LAB_SLURM/bin:$LAB_SLURM/sbin:}/usr/sbin:/usr/bin LC_ALL=C TZ=UTC HOME=/tmp
   export SLURM_CONF=/etc/slurm/slurm.conf
   ulimit -n 20000
   mkdir -p /run/slurm
