@@ -179,7 +179,7 @@ fn read_case(path: &Path) -> Result<(String, Case), Failure> {
 fn read_conf(path: &Path) -> Result<Cluster, Failure> {
     let gres = path.with_file_name("gres.conf");
     let gres_conf = if gres.exists() { read(&gres)? } else { String::new() };
-    Ok(Cluster { slurm_conf: read(path)?, gres_conf })
+    Ok(Cluster { slurm_conf: read(path)?, gres_conf, given: true })
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {

@@ -26,6 +26,8 @@ pub struct Cluster {
     pub slurm_conf: String,
     /// The text of gres.conf; empty if there is none.
     pub gres_conf: String,
+    /// A site's own: what the model does not honour of it is passed over.
+    pub given: bool,
 }
 
 /// A cluster and what is done to it.

@@ -91,7 +91,7 @@ impl Fault {
             Kind::ConfText(from, to) => text.replace(from, to),
             Kind::Flag(..) | Kind::Operation(_) | Kind::Inside(_) => text.clone(),
         };
-        Cluster { slurm_conf, gres_conf: cluster.gres_conf.clone() }
+        Cluster { slurm_conf, ..cluster.clone() }
     }
 
     pub(crate) fn operation(&self, operation: &str) -> String {

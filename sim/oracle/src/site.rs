@@ -64,6 +64,7 @@ impl Site {
 
     /// A site's own cluster; what can't be read of it is found out later.
     pub(crate) fn given(cluster: &Cluster) -> Self {
+        let cluster = &Cluster { slurm_conf: eager(&cluster.slurm_conf), ..cluster.clone() };
         let mut site = Self { given: Some((cluster.clone(), vec![])), ..Self::default() };
         let parsed = SlurmConfig::parse(&cluster.slurm_conf, None, Release::V24_11);
         let Ok(parsed) = parsed else { return site };
@@ -156,8 +157,22 @@ impl Site {
             let nodes = if words.contains("Nodes=") { "" } else { " Nodes=ALL" };
             let _ = writeln!(conf, "PartitionName={words}{nodes}");
         }
-        Cluster { slurm_conf: conf, gres_conf }
+        Cluster { slurm_conf: conf, gres_conf, given: false }
     }
+}
+
+/// The same file with schedulers that look every second; otherwise settling takes minutes.
+fn eager(conf: &str) -> String {
+    let (ours, others): (Vec<_>, Vec<_>) = conf.lines().partition(|line| {
+        line.trim_start().to_ascii_lowercase().starts_with("schedulerparameters")
+    });
+    let said =
+        ours.iter().filter_map(|line| line.split_once('=')).flat_map(|(_, words)| words.split(','));
+    let is_rhythm = |word: &&str| {
+        EAGER.iter().any(|eager| word.trim().split('=').next() == eager.split('=').next())
+    };
+    let words: Vec<_> = said.filter(|word| !is_rhythm(word)).chain(EAGER).map(str::trim).collect();
+    format!("{}\nSchedulerParameters={}\n", others.join("\n"), words.join(","))
 }
 
 fn names(first: usize, count: usize) -> String {
@@ -196,4 +211,19 @@ fn gres_lines(names: &str, gres: &str) -> String {
         first += count;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_s_schedulers_look_every_second() {
+        let conf = "A=1\nSchedulerParameters=bf_continue,bf_interval=30\nB=2\n";
+        assert_eq!(
+            eager(conf),
+            "A=1\nB=2\nSchedulerParameters=bf_continue,batch_sched_delay=0,sched_interval=1,\
+             sched_min_interval=0,bf_interval=1\n"
+        );
+    }
 }

@@ -92,8 +92,8 @@ fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
     let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, Release::V24_11);
     let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
     match parsed.notes.first() {
-        Some(note) => Err(NotModelled(note.to_string())),
-        None => Ok(parsed.config),
+        Some(note) if !cluster.given => Err(NotModelled(note.to_string())),
+        Some(_) | None => Ok(parsed.config),
     }
 }
 
