@@ -35,6 +35,11 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
     }
     if !args.replay.is_empty() {
         let report = replay_all(recordings(&args.replay)?);
+        if let Some(folder) = &args.keep {
+            for found in &report.differences {
+                write(folder, &format!("{}.txt", found.name), &found.case)?;
+            }
+        }
         print(render(args.output, &report, false).as_bytes())?;
         return judge(&report, args.floor);
     }

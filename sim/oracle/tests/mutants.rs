@@ -2,17 +2,38 @@
 #![cfg(feature = "mutants")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use drawbridge_oracle::{faults, recorded_cases};
+use std::{fs, path::Path};
+
+use drawbridge_oracle::{Case, faults, recorded_cases};
+
+fn recordings() -> Vec<(String, Case)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    let read = |path: &Path| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, Case::parse(&fs::read_to_string(path).unwrap()).unwrap())
+    };
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut cases: Vec<_> = files.map(|path| read(&path)).collect();
+    cases.sort_by(|one, other| one.0.cmp(&other.0));
+    cases
+}
 
 #[test]
 fn every_mutant_is_seen_in_a_recording() {
-    let cases = recorded_cases().unwrap();
+    let mut cases = recorded_cases().unwrap();
+    cases.extend(recordings());
     let mut missed = vec![];
     for fault in faults() {
         let seen: Vec<_> =
             cases.iter().filter(|(_, case)| fault.is_seen_in(case)).map(|(name, _)| name).collect();
-        let first = seen.first().map_or("-", |name| name.as_str());
-        println!("{:34} seen in {:3} of {}: {first}", fault.name, seen.len(), cases.len());
+        let names: Vec<_> = seen.iter().map(|name| name.as_str()).collect();
+        println!(
+            "{:34} seen in {:3} of {}: {}",
+            fault.name,
+            seen.len(),
+            cases.len(),
+            names.join(" ")
+        );
         if seen.is_empty() {
             missed.push(fault.name);
         }
