@@ -155,6 +155,7 @@ impl<'a> Run<'a> {
                 | Fact::JobReasonChanged { .. }
                 | Fact::JobPlanned { .. }
                 | Fact::JobReleased { .. }
+                | Fact::JobSplit { .. }
                 | Fact::JobRequeued { .. }
                 | Fact::JobChanged { .. }
                 | Fact::JobPurged { .. }

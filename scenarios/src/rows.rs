@@ -35,6 +35,7 @@ impl Rows {
             | Fact::JobStarted { job, .. }
             | Fact::JobEnded { job, .. }
             | Fact::JobReleased { job }
+            | Fact::JobSplit { job, .. }
             | Fact::JobRequeued { job, .. }
             | Fact::JobChanged { job, .. } => *job,
             Fact::JobPlanned { .. } | Fact::JobPurged { .. } | Fact::NodeChanged { .. } => return,

@@ -190,11 +190,15 @@ impl World {
         match job.state {
             JobState::Running => job.behaviour.run_time.is_some() || job.limit_end().is_some(),
             JobState::Pending => job.begin_time.is_some_and(|begin| self.now < begin),
+            JobState::Suspended => false,
             JobState::Completed
             | JobState::Cancelled
             | JobState::Failed
             | JobState::Timeout
-            | JobState::NodeFail => job.completing,
+            | JobState::NodeFail
+            | JobState::Deadline
+            | JobState::OutOfMemory
+            | JobState::BootFail => job.completing,
         }
     }
 

@@ -65,7 +65,7 @@ impl Slurmctld {
         self.with_node(place, |node| (node.down, node.reason) = (true, reason));
         let lost: Vec<JobId> = self.nodes[place].jobs.iter().copied().collect();
         for job in lost {
-            self.lose_node(now, job);
+            self.lose_node(now, job, place);
         }
         if self.params().return_to_service == 2 {
             let node = place;

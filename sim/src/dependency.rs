@@ -1,20 +1,32 @@
 //! `--dependency`: what must have become of other jobs first.
+//!
+//! ```text
+//!   afterok:12:13,afterany:14    all of them          after:12+5     five minutes after it began
+//!   afterok:12?singleton         any of them          aftercorr:12   task by task of an array
+//! ```
+//!
+//! A term is decided once and stays decided. [`Slurmctld::test_dependency`] asks the open ones.
 
-use crate::{ExitCode, JobId, JobState};
+mod read;
+mod test;
+
+use std::fmt;
+
+use crate::{JobId, Span};
 
 /// Conditions on other jobs, all of them or any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dependency {
     any: bool,
     terms: Vec<Term>,
-    /// No earlier job of this name and user may be left.
-    pub(crate) singleton: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Term {
     kind: Kind,
-    job: JobId,
+    whom: Whom,
+    /// `+minutes`: so long after the other one began.
+    delay: Span,
     met: Met,
 }
 
@@ -24,6 +36,22 @@ enum Kind {
     AfterAny,
     AfterOk,
     AfterNotOk,
+    AfterCorr,
+    AfterBurstBuffer,
+    Singleton,
+}
+
+/// Whose end or start a term is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whom {
+    /// Every earlier job of the same user and name.
+    Namesakes,
+    /// One job.
+    Job(JobId),
+    /// One task of an array.
+    Task(JobId, u32),
+    /// All tasks of an array.
+    Array(JobId),
 }
 
 /// Whether a condition is fulfilled.
@@ -38,50 +66,31 @@ pub(crate) enum Met {
 }
 
 impl Dependency {
-    /// Reads `afterok:12:13,afterany:14` (all) or `afterok:12?afterany:14` (any), `singleton`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let mut found = Self { any: text.contains('?'), ..Self::default() };
-        if found.any && text.contains(',') {
-            return None;
-        }
-        for part in text.split([',', '?']).map(str::trim) {
-            let (name, jobs) = part.split_once(':').unwrap_or((part, ""));
-            let kind = match name.to_ascii_lowercase().as_str() {
-                "singleton" if jobs.is_empty() => {
-                    found.singleton = true;
-                    continue;
-                }
-                "after" => Kind::After,
-                "afterany" => Kind::AfterAny,
-                "afterok" => Kind::AfterOk,
-                "afternotok" => Kind::AfterNotOk,
-                _ => return None,
-            };
-            for job in jobs.split(':') {
-                let job = JobId(job.parse().ok()?);
-                let met = Met::NotYet;
-                found.terms.push(Term { kind, job, met });
-            }
-        }
-        Some(found)
+    /// Whether there is nothing to wait for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.terms.is_empty()
     }
 
-    /// The jobs that it is about.
+    /// The jobs, and numbers of arrays, that it is about.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
-        self.terms.iter().map(|term| term.job)
+        self.terms.iter().filter_map(|term| match term.whom {
+            Whom::Namesakes => None,
+            Whom::Job(job) | Whom::Task(job, _) | Whom::Array(job) => Some(job),
+        })
     }
 
-    /// Takes note of what became of a job.
-    pub(crate) fn observe(&mut self, job: JobId, state: JobState, exit: ExitCode) {
-        for term in self.terms.iter_mut().filter(|term| term.job == job) {
-            if term.met == Met::NotYet {
-                term.met = term.kind.met(state, exit);
-            }
-        }
+    /// Whether the job waits for its namesakes.
+    pub(crate) fn is_singleton(&self) -> bool {
+        self.terms.iter().any(|term| term.kind == Kind::Singleton)
     }
 
-    /// Whether the conditions on other jobs are fulfilled; `singleton` aside.
-    pub(crate) fn met(&self) -> Met {
+    /// Whether an array's tasks each wait for one of their own.
+    pub(crate) fn is_by_task(&self) -> bool {
+        self.terms.iter().any(|term| term.kind == Kind::AfterCorr)
+    }
+
+    /// Whether all is fulfilled, or anything, as far as the terms say.
+    fn met(&self) -> Met {
         let all = self.terms.iter().map(|term| term.met);
         let met = if self.any { all.min() } else { all.max() };
         met.unwrap_or(Met::Yes)
@@ -89,57 +98,51 @@ impl Dependency {
 }
 
 impl Kind {
-    fn met(self, state: JobState, exit: ExitCode) -> Met {
-        let ok = state == JobState::Completed && exit == ExitCode::default();
+    const fn word(self) -> &'static str {
         match self {
-            Self::After if state != JobState::Pending => Met::Yes,
-            Self::AfterAny if state.is_end() => Met::Yes,
-            Self::AfterOk | Self::AfterNotOk if state.is_end() => {
-                if ok == (self == Self::AfterOk) {
-                    Met::Yes
-                } else {
-                    Met::Never
-                }
-            }
-            Self::After | Self::AfterAny | Self::AfterOk | Self::AfterNotOk => Met::NotYet,
+            Self::After => "after",
+            Self::AfterAny => "afterany",
+            Self::AfterOk => "afterok",
+            Self::AfterNotOk => "afternotok",
+            Self::AfterCorr => "aftercorr",
+            Self::AfterBurstBuffer => "afterburstbuffer",
+            Self::Singleton => "singleton",
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conditions_are_met_by_what_became_of_the_job() {
-        let (good, bad) = (ExitCode::default(), ExitCode::code(1));
-        #[rustfmt::skip]
-        let rows = [
-            ("after:1",           JobState::Running,   good, Met::Yes),
-            ("after:1",           JobState::Pending,   good, Met::NotYet),
-            ("afterany:1",        JobState::Running,   good, Met::NotYet),
-            ("afterany:1",        JobState::Failed,    bad,  Met::Yes),
-            ("afterok:1",         JobState::Completed, good, Met::Yes),
-            ("afterok:1",         JobState::Failed,    bad,  Met::Never),
-            ("afterok:1",         JobState::Cancelled, good, Met::Never),
-            ("afternotok:1",      JobState::Completed, good, Met::Never),
-            ("afternotok:1",      JobState::Timeout,   bad,  Met::Yes),
-            ("afterok:1,after:2", JobState::Completed, good, Met::NotYet),
-            ("afterok:1?after:2", JobState::Completed, good, Met::Yes),
-        ];
-        for (text, state, exit, met) in rows {
-            let mut dependency = Dependency::parse(text).unwrap();
-            dependency.observe(JobId(1), state, exit);
-            assert_eq!(dependency.met(), met, "{text}");
+/// As scontrol prints it: what isn't fulfilled yet, each with its state.
+impl fmt::Display for Dependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open = self.terms.iter().filter(|term| term.met != Met::Yes);
+        for (n, term) in open.enumerate() {
+            match (n, self.any) {
+                (0, _) => {}
+                (_, true) => f.write_str("?")?,
+                (_, false) => f.write_str(",")?,
+            }
+            term.fmt(f)?;
         }
+        Ok(())
     }
+}
 
-    #[test]
-    fn what_cannot_be_read_is_refused() {
-        for text in
-            ["", "afterok", "afterok:x", "before:1", "afterok:1?after:2,after:3", "singleton:1"]
-        {
-            assert_eq!(Dependency::parse(text), None, "{text}");
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.word())?;
+        match self.whom {
+            Whom::Namesakes => {}
+            Whom::Job(job) => write!(f, ":{job}")?,
+            Whom::Task(job, task) => write!(f, ":{job}_{task}")?,
+            Whom::Array(job) => write!(f, ":{job}_*")?,
         }
+        if self.delay != Span::ZERO {
+            write!(f, "+{}", self.delay.as_ms() / 60_000)?;
+        }
+        f.write_str(match self.met {
+            Met::Yes => "(fulfilled)",
+            Met::NotYet => "(unfulfilled)",
+            Met::Never => "(failed)",
+        })
     }
 }

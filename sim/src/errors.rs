@@ -83,6 +83,48 @@ pub enum SlurmError {
     /// 2048: no such licence.
     #[error("Invalid license specification")]
     InvalidLicenses,
+    /// 2025: a number of tasks that makes no sense.
+    #[error("Task count specification invalid")]
+    BadTaskCount,
+    /// 2036: not on this system.
+    #[error("Requested operation not supported on this system")]
+    NotSupported,
+    /// 2037: the job isn't to be queued again.
+    #[error("Requested operation is presently disabled")]
+    Disabled,
+    /// 2051: it can't end in time.
+    #[error("Requested time limit is invalid (missing or exceeds some limit)")]
+    InvalidTimeLimit,
+    /// 2054: a time that has passed.
+    #[error("Invalid time specified")]
+    InvalidTimeValue,
+    /// 2071: it would wait for itself.
+    #[error("Circular job dependency")]
+    CircularDependency,
+    /// 2081: no array could be like that.
+    #[error("Invalid job array specification")]
+    InvalidArray,
+    /// 2084: too late for any change.
+    #[error("Job has already finished")]
+    JobFinished,
+    /// 2085: it does not run.
+    #[error("Job is not running")]
+    JobNotRunning,
+    /// 2086: it neither waits nor runs.
+    #[error("Job is not pending nor running")]
+    JobNotPendingNorRunning,
+    /// 2087: it is not suspended.
+    #[error("Job is not suspended")]
+    JobNotSuspended,
+    /// 2095: a user's priority does not last.
+    #[error("Changes to job priority are not persistent, change nice instead")]
+    PrioResetFail,
+    /// 2123: only operators may be that nice to a job.
+    #[error("Invalid --nice value")]
+    InvalidNice,
+    /// 2124: a shortest limit longer than the limit.
+    #[error("Invalid time-min specification (exceeds job's time or other limits)")]
+    InvalidTimeMinLimit,
     /// 11: `MaxJobCount` is reached.
     #[error("Resource temporarily unavailable")]
     TooManyJobs,
@@ -118,6 +160,20 @@ impl SlurmError {
             Self::PartitionNotAvail => 2070,
             Self::InvalidGres => 2072,
             Self::JobNotPending => 2073,
+            Self::BadTaskCount => 2025,
+            Self::NotSupported => 2036,
+            Self::Disabled => 2037,
+            Self::InvalidTimeLimit => 2051,
+            Self::InvalidTimeValue => 2054,
+            Self::CircularDependency => 2071,
+            Self::InvalidArray => 2081,
+            Self::JobFinished => 2084,
+            Self::JobNotRunning => 2085,
+            Self::JobNotPendingNorRunning => 2086,
+            Self::JobNotSuspended => 2087,
+            Self::PrioResetFail => 2095,
+            Self::InvalidNice => 2123,
+            Self::InvalidTimeMinLimit => 2124,
             Self::TooManyJobs => 11,
         }
     }

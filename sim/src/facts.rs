@@ -54,7 +54,16 @@ pub enum Fact {
         /// Which.
         job: JobId,
     },
-    /// A job lost a node and went back to the queue.
+    /// A task of an array got a record of its own.
+    JobSplit {
+        /// The task's number.
+        job: JobId,
+        /// The array's.
+        array: JobId,
+        /// Which task it is.
+        task: u32,
+    },
+    /// A job went back to the queue.
     JobRequeued {
         /// Which.
         job: JobId,

@@ -3,8 +3,9 @@
 //! ```text
 //!             start                 end of script, cancel, limit, lost node
 //!  PENDING ─────────▶ RUNNING ──────────────────────────▶ COMPLETED | FAILED | CANCELLED | …
-//!     ▲                  │                                    (COMPLETING until its nodes are free)
-//!     └──── requeue ─────┘
+//!     ▲                 │ ▲                                   (COMPLETING until its nodes are free)
+//!     ├──── requeue ────┘ └──▶ SUSPENDED                                       │
+//!     └──────────────────────────────── requeue ───────────────────────────────┘
 //! ```
 
 use std::{fmt, sync::Arc};
@@ -12,8 +13,8 @@ use std::{fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Allocation, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
-    dependency::Dependency, select::Ask,
+    Allocation, ArrayPlace, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
+    dependency::Dependency, licenses::LicenseAsk, select::Ask,
 };
 
 /// A job as slurmctld knows it.
@@ -21,14 +22,20 @@ use crate::{
 pub struct Job {
     /// Its number.
     pub id: JobId,
-    /// What was asked for.
+    /// What is asked for: as it was submitted, and changed since.
     pub submission: Arc<Submission>,
+    /// Which tasks of an array it is.
+    pub array: Option<ArrayPlace>,
     /// Where it queues or runs. One of several while it waits: the first that was named.
     pub partition: PartitionName,
     /// Its base state.
     pub state: JobState,
-    /// Ended, but its nodes aren't free yet.
+    /// Ended or queued again, but its nodes aren't free yet.
     pub completing: bool,
+    /// Running, but its nodes aren't ready yet.
+    pub configuring: bool,
+    /// Queued again and held, because it said so with its exit code or somebody did.
+    pub special_exit: bool,
     /// Why it waits or ended.
     pub reason: Reason,
     /// 0 while it is held.
@@ -47,6 +54,14 @@ pub struct Job {
     pub end_time: Option<Time>,
     /// Its wall-clock limit; `None` is without one.
     pub time_limit: Option<Span>,
+    /// What backfill may shorten its limit to.
+    pub time_min: Option<Span>,
+    /// It must end until then.
+    pub deadline: Option<Time>,
+    /// How long it ran before it was last suspended, and since when it is suspended.
+    pub suspended: Suspended,
+    /// Licences that it takes.
+    pub licenses: LicenseAsk,
     /// What it holds, or held until it ended.
     pub allocation: Option<Arc<Allocation>>,
     /// How its script ended.
@@ -63,9 +78,13 @@ pub struct Job {
     /// Places in the list of partitions, in the order named.
     pub(crate) partitions: Vec<usize>,
     pub(crate) dependency: Dependency,
+    /// When it is asked again whether it could run.
+    pub(crate) timer: Option<Time>,
     /// The priority was given, not computed.
     pub(crate) priority_given: bool,
-    /// What its script will have ended with when the nodes are free.
+    /// The limit is its own, not the partition's.
+    pub(crate) limit_given: bool,
+    /// Tells its runs apart.
     pub(crate) run: u32,
 }
 
@@ -76,6 +95,8 @@ pub enum JobState {
     Pending,
     /// On its nodes.
     Running,
+    /// On its nodes, but stopped: its CPUs are others' for now.
+    Suspended,
     /// Ended with exit code 0.
     Completed,
     /// Somebody ended it.
@@ -86,6 +107,21 @@ pub enum JobState {
     Timeout,
     /// Lost a node.
     NodeFail,
+    /// Could not have ended in time.
+    Deadline,
+    /// Used more memory than it had.
+    OutOfMemory,
+    /// Its nodes would not boot.
+    BootFail,
+}
+
+/// A job's pauses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Suspended {
+    /// Since when; unset unless it is suspended now.
+    pub since: Option<Time>,
+    /// How long in all, until it last resumed.
+    pub total: Span,
 }
 
 /// How a script ended: `code:signal`.
@@ -98,19 +134,38 @@ pub struct ExitCode {
 }
 
 impl Job {
-    /// The state as squeue's STATE column shows it: COMPLETING covers the base state.
-    pub const fn squeue_state(&self) -> &'static str {
-        if self.completing { "COMPLETING" } else { self.state.as_str() }
+    /// The state as squeue's STATE column shows it: flags cover the base state.
+    pub fn squeue_state(&self) -> &'static str {
+        self.flags().next().unwrap_or_else(|| self.state.as_str())
     }
 
     /// The state as the REST API lists it: base state, then flags.
     pub fn state_flags(&self) -> impl Iterator<Item = &'static str> + use<> {
-        std::iter::once(self.state.as_str()).chain(self.completing.then_some("COMPLETING"))
+        std::iter::once(self.state.as_str()).chain(self.flags())
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let flags = [
+            ("COMPLETING", self.completing),
+            ("CONFIGURING", self.configuring),
+            ("SPECIAL_EXIT", self.special_exit),
+        ];
+        flags.into_iter().filter_map(|(word, set)| set.then_some(word))
+    }
+
+    /// Its number as squeue prints it: `12`, `12_3`, `12_[4-7%3]`.
+    pub fn squeue_id(&self) -> String {
+        self.array.as_ref().map_or_else(|| self.id.to_string(), ToString::to_string)
+    }
+
+    /// What it still waits for, as scontrol prints it; `None` if nothing.
+    pub fn dependency(&self) -> Option<String> {
+        (!self.dependency.is_empty()).then(|| self.dependency.to_string())
     }
 
     /// Whether it holds nodes.
     pub fn holds_nodes(&self) -> bool {
-        self.state == JobState::Running || self.completing
+        matches!(self.state, JobState::Running | JobState::Suspended) || self.completing
     }
 
     /// CPUs that it holds or asks for at least.
@@ -131,9 +186,9 @@ impl Job {
         self.ask.min_nodes
     }
 
-    /// When it must end at the latest: start and limit.
+    /// When it must end at the latest: start and limit, and what it was suspended for.
     pub fn limit_end(&self) -> Option<Time> {
-        Some(self.start_time? + self.time_limit?)
+        Some(self.start_time? + self.time_limit? + self.suspended.total)
     }
 }
 
@@ -143,17 +198,21 @@ impl JobState {
         match self {
             Self::Pending => "PENDING",
             Self::Running => "RUNNING",
+            Self::Suspended => "SUSPENDED",
             Self::Completed => "COMPLETED",
             Self::Cancelled => "CANCELLED",
             Self::Failed => "FAILED",
             Self::Timeout => "TIMEOUT",
             Self::NodeFail => "NODE_FAIL",
+            Self::Deadline => "DEADLINE",
+            Self::OutOfMemory => "OUT_OF_MEMORY",
+            Self::BootFail => "BOOT_FAIL",
         }
     }
 
     /// Whether nothing more will happen to it but tidying up.
     pub const fn is_end(self) -> bool {
-        !matches!(self, Self::Pending | Self::Running)
+        !matches!(self, Self::Pending | Self::Running | Self::Suspended)
     }
 }
 

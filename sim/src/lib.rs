@@ -12,6 +12,7 @@
 
 mod admin;
 mod allocation;
+mod array;
 mod backfill;
 mod calendar;
 mod chain;
@@ -25,6 +26,7 @@ mod index_set;
 mod invariants;
 mod job;
 mod job_update;
+mod licenses;
 mod lifecycle;
 mod mutants;
 mod node;
@@ -33,18 +35,24 @@ mod quantity;
 mod queue;
 mod reason;
 mod release;
+mod requeue;
 mod rng;
 mod sbatch;
+mod scancel;
 mod sched;
 mod script;
 mod select;
 mod slurmctld;
 mod submission;
 mod submit;
+mod tally;
+mod target;
 mod time;
 mod time_spec;
+mod waiting;
 
 pub use allocation::{Allocation, NodeShare};
+pub use array::{ArrayPlace, ArraySpec, ArrayTasks};
 pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use conf::{
@@ -57,8 +65,9 @@ pub use facts::Fact;
 pub use hostlist::{HostlistError, expand_hostlist, fold_hostlist};
 pub use ids::{AccountName, JobId, PartitionName, SlurmNode, UserName};
 pub use index_set::IndexSet;
-pub use job::{ExitCode, Job, JobState};
+pub use job::{ExitCode, Job, JobState, Suspended};
 pub use job_update::JobUpdate;
+pub use licenses::{LicenseAsk, Licenses};
 pub use mutants::Mutant;
 pub use node::{Node, NodeReason, NodeUpdate, Usage};
 pub use priority::{PriorityFactors, SprioRow};
@@ -66,12 +75,14 @@ pub use quantity::{Quantity, QuantityError};
 pub use queue::EventQueue;
 pub use reason::Reason;
 pub use release::Release;
+pub use requeue::Requeue;
 pub use rng::{Seed, fnv1a};
-pub use sbatch::{SbatchError, parse_sbatch};
+pub use sbatch::{SbatchError, parse_sbatch, parse_sbatch_script};
 pub use slurmctld::{Slurmctld, Stats};
 pub use submission::{
     Begin, CoreOrder, GresAsk, GresPer, JobBehaviour, MemoryAsk, PerGpu, ShapeAsk, Signal,
-    Submission, TimeLimit, Trap,
+    Submission, TimeLimit, Trap, Warning,
 };
+pub use target::JobTarget;
 pub use time::{Span, Time};
 pub use time_spec::parse_time_limit;

@@ -1,94 +1,57 @@
-//! A job's life after it got its nodes: script end, signals, limit, lost node; then forgetting it.
+//! A job's life after it got its nodes: script end, limit, warning; then forgetting it.
+//!
+//! ```text
+//!   start ──configuring──▶ prolog ──▶ script runs ──▶ ends ──completing──▶ nodes free ──▶ forgotten
+//!                                        ▲                                     │
+//!                                        └────────────── requeued ◀────────────┘
+//! ```
 
 use std::sync::Arc;
 
 use crate::{
-    Allocation, ExitCode, Fact, Job, JobId, JobState, Reason, Signal, SlurmError, Slurmctld, Span,
-    Time, Trap, UserName, slurmctld::Event,
+    Allocation, ExitCode, Fact, Job, JobId, JobState, Reason, Signal, Slurmctld, Span, Time, Trap,
+    slurmctld::Event,
 };
 
 /// From the allocation until the script runs.
 const LAUNCH: Span = Span::ms(50);
 /// From a signal until its process is gone, as slurmctld sees it.
-const STOP: Span = Span::ms(100);
+pub(crate) const STOP: Span = Span::ms(100);
 /// Limits are checked so often.
 const LIMIT_CHECK: Span = Span::secs(30);
 /// Old jobs are forgotten so often.
-const PURGE_CHECK: Span = Span::secs(60);
+pub(crate) const PURGE_CHECK: Span = Span::secs(60);
 
 impl Slurmctld {
-    /// Cancels a job, as `scancel` does.
-    pub fn cancel(&mut self, now: Time, job: JobId, by: &UserName) -> Result<(), SlurmError> {
-        let record = self.permitted(job, by)?;
-        match record.state {
-            JobState::Pending => self.end_pending(now, job, JobState::Cancelled),
-            JobState::Running => self.stop(now, job, JobState::Cancelled, Reason::None),
-            JobState::Completed
-            | JobState::Cancelled
-            | JobState::Failed
-            | JobState::Timeout
-            | JobState::NodeFail => return Err(SlurmError::AlreadyDone),
-        }
-        Ok(())
-    }
-
-    /// Sends a signal to a job's script, as `scancel --signal` does.
-    pub fn signal(
-        &mut self,
-        now: Time,
-        job: JobId,
-        signal: Signal,
-        by: &UserName,
-    ) -> Result<(), SlurmError> {
-        let record = self.permitted(job, by)?;
-        match (record.state, signal) {
-            (JobState::Running | JobState::Pending, Signal::Kill) => self.cancel(now, job, by),
-            (JobState::Pending, _) => Err(SlurmError::TransitionStateNoUpdate),
-            (JobState::Running, _) => {
-                self.deliver(now, job, signal);
-                Ok(())
-            }
-            _ => Err(SlurmError::AlreadyDone),
-        }
-    }
-
-    pub(crate) fn permitted(&self, job: JobId, by: &UserName) -> Result<&Job, SlurmError> {
-        let job = self.job(job).ok_or(SlurmError::InvalidJobId)?;
-        let may = job.submission.user == *by || Self::is_operator(by);
-        may.then_some(job).ok_or(SlurmError::AccessDenied)
-    }
-
-    fn deliver(&mut self, now: Time, job: JobId, signal: Signal) {
-        let Some(record) = self.job(job) else { return };
-        let exit = match record.behaviour.traps.get(&signal) {
-            Some(Trap::Ignore) => return,
-            Some(Trap::Exit(code)) => ExitCode::code(*code),
-            None if matches!(signal, Signal::Cont | Signal::Stop) => return,
-            None => ExitCode::signal(signal.number()),
-        };
-        let run = record.run;
-        self.events.push(now + STOP, Event::ScriptEnds { job, run, exit });
-    }
-
     pub(crate) fn happen(&mut self, now: Time, event: Event) {
         match event {
             Event::ScriptEnds { job, run, exit } if self.runs(job, run) => {
                 self.script_ended(now, job, exit);
             }
             Event::LimitPasses { job, run } if self.runs(job, run) => self.check_limit(now, job),
+            Event::Warned { job, run } if self.runs(job, run) => self.warn(now, job),
+            Event::Configured { job, run } if self.runs(job, run) => self.configured(job),
+            Event::PrologEnds { job, run } if self.runs(job, run) => {
+                self.set_reason(job, Reason::None);
+            }
             Event::NodesFree { job, run }
                 if self.job(job).is_some_and(|j| j.completing && j.run == run) =>
             {
                 self.release_nodes(now, job);
             }
+            Event::DependencyChecked { job } => self.check_held(now, job),
+            Event::DeadlinePasses { job } => self.check_deadline(now, job),
             Event::Purge { job, ended }
                 if self.job(job).is_some_and(|j| j.end_time == Some(ended)) =>
             {
-                self.purge(job);
+                self.purge(now, job);
             }
             Event::NodeRegisters { node } => self.node_registers(now, node),
             Event::ScriptEnds { .. }
             | Event::LimitPasses { .. }
+            | Event::Warned { .. }
+            | Event::Configured { .. }
+            | Event::PrologEnds { .. }
             | Event::NodesFree { .. }
             | Event::Purge { .. } => {}
         }
@@ -106,20 +69,11 @@ impl Slurmctld {
         allocation: &Arc<Allocation>,
         backfilled: bool,
     ) {
+        let Some(job) = self.first_task(job) else { return };
         self.dequeue(job);
-        let spec = self.partition_spec(partition);
-        let (name, exclusive) = (spec.name.clone(), spec.exclusive);
-        let Some(record) = self.job_mut(job) else {
-            return;
-        };
-        record.state = JobState::Running;
-        record.reason = Reason::None;
-        record.partition = name;
-        record.start_time = Some(now);
-        record.expected_start = None;
-        record.begin_time = None;
-        record.allocation = Some(allocation.clone());
-        let whole = exclusive || record.ask.exclusive;
+        self.mark_started(now, job, partition, allocation);
+        let whole = self.job(job).is_some_and(|job| job.ask.exclusive)
+            || self.partition_spec(partition).exclusive;
         self.facts.push(Fact::JobStarted { job, allocation: allocation.clone(), backfilled });
         for share in &allocation.nodes {
             self.with_node(share.index, |node| {
@@ -131,20 +85,84 @@ impl Slurmctld {
         self.running.insert(job);
         self.stats.started += 1;
         self.stats.backfilled += u64::from(backfilled);
+        self.task_started(job);
+        self.schedule_launch(now, job);
         self.schedule_end(now, job);
         self.tell_dependents(now, job);
         self.tell_backfill(now);
+    }
+
+    fn mark_started(
+        &mut self,
+        now: Time,
+        job: JobId,
+        partition: usize,
+        allocation: &Arc<Allocation>,
+    ) {
+        let spec = self.partition_spec(partition).clone();
+        let Some(record) = self.job_mut(job) else { return };
+        record.state = JobState::Running;
+        record.reason = Reason::None;
+        record.special_exit = false;
+        record.exit = ExitCode::default();
+        record.partition = spec.name.clone();
+        record.start_time = Some(now);
+        record.expected_start = None;
+        record.begin_time = None;
+        record.allocation = Some(allocation.clone());
+        if !record.limit_given {
+            record.time_limit = spec.default_time.or(spec.max_time);
+        }
+        if let Some(left) = record.deadline.map(|deadline| whole_minutes(now, deadline)) {
+            let shorter = record.time_limit.is_none_or(|limit| left < limit);
+            record.time_limit = if shorter { Some(left) } else { record.time_limit };
+        }
+        let licenses = record.licenses.clone();
+        self.licenses.take(&licenses);
+    }
+
+    /// What keeps the script waiting: PrologSlurmctld, then Prolog.
+    fn schedule_launch(&mut self, now: Time, job: JobId) {
+        let Some(record) = self.job(job) else { return };
+        let (run, behaviour) = (record.run, record.behaviour.clone());
+        if behaviour.configuring != Span::ZERO {
+            self.events.push(now + behaviour.configuring, Event::Configured { job, run });
+            if let Some(record) = self.job_mut(job) {
+                record.configuring = true;
+            }
+        } else {
+            self.configured(job);
+        }
+        if behaviour.prolog != Span::ZERO && self.params().prolog_at_allocation {
+            let ends = now + behaviour.configuring + behaviour.prolog;
+            self.events.push(ends, Event::PrologEnds { job, run });
+        }
+    }
+
+    fn configured(&mut self, job: JobId) {
+        let at_allocation = self.params().prolog_at_allocation;
+        let Some(record) = self.job_mut(job) else { return };
+        record.configuring = false;
+        if at_allocation && record.behaviour.prolog != Span::ZERO {
+            self.set_reason(job, Reason::Prolog);
+        }
     }
 
     /// Whichever comes first: the script's end or its limit.
     pub(crate) fn schedule_end(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
         let (run, behaviour) = (record.run, record.behaviour.clone());
+        let before = behaviour.configuring + behaviour.prolog + LAUNCH + record.suspended.total;
         let script =
-            behaviour.run_time.map(|span| record.start_time.unwrap_or(now) + LAUNCH + span);
+            behaviour.run_time.map(|span| record.start_time.unwrap_or(now) + before + span);
         let over = self.params().over_time_limit;
-        let limit =
-            record.limit_end().zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
+        let end = record.limit_end();
+        let limit = end.zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
+        if let Some((end, warning)) = end.zip(record.submission.warning) {
+            let from = earlier(end, warning.before + LIMIT_CHECK);
+            let at = from.max(now).round_up(LIMIT_CHECK);
+            self.events.push(at, Event::Warned { job, run });
+        }
         if let Some(at) = limit.filter(|limit| script.is_none_or(|script| *limit < script)) {
             self.events.push(at.max(now), Event::LimitPasses { job, run });
         } else if let Some(at) = script {
@@ -157,7 +175,15 @@ impl Slurmctld {
     }
 
     fn script_ended(&mut self, now: Time, job: JobId, exit: ExitCode) {
+        let over = self.params().over_time_limit;
+        let end = self.job(job).and_then(Job::limit_end).zip(over).map(|(end, over)| end + over);
         let (state, reason) = match exit {
+            // It got away with it only because nobody has looked yet.
+            ExitCode { code: 0, signal: 0 }
+                if end.is_some_and(|end| end + Span::secs(1) <= now) =>
+            {
+                (JobState::Timeout, Reason::TimeLimit)
+            }
             ExitCode { code: 0, signal: 0 } => (JobState::Completed, Reason::None),
             ExitCode { signal: 0, .. } => (JobState::Failed, Reason::NonZeroExitCode),
             ExitCode { signal, .. } => (JobState::Failed, Reason::RaisedSignal(signal)),
@@ -176,21 +202,37 @@ impl Slurmctld {
         }
     }
 
-    /// TERM, then after `KillWait` KILL.
-    fn stop(&mut self, now: Time, job: JobId, state: JobState, reason: Reason) {
+    /// The signal that the job asked for as a warning; steps aside, only a script has it.
+    fn warn(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
-        let (exit, after) = match record.behaviour.traps.get(&Signal::Term) {
+        let Some((end, warning)) = record.limit_end().zip(record.submission.warning) else {
+            return;
+        };
+        if warning.to_script && end <= now + warning.before + LIMIT_CHECK {
+            self.deliver(now, job, warning.signal);
+        }
+    }
+
+    /// TERM, then after `KillWait` KILL.
+    pub(crate) fn stop(&mut self, now: Time, job: JobId, state: JobState, reason: Reason) {
+        let (exit, after) = self.when_stopped(job);
+        self.end_running(now, job, state, reason, exit, after);
+    }
+
+    /// How a script ends when it is told to, and how long that takes.
+    pub(crate) fn when_stopped(&self, job: JobId) -> (ExitCode, Span) {
+        let trap = self.job(job).and_then(|job| job.behaviour.traps.get(&Signal::Term));
+        match trap {
             None => (ExitCode::signal(Signal::Term.number()), STOP),
             Some(Trap::Exit(code)) => (ExitCode::code(*code), STOP),
             Some(Trap::Ignore) => {
                 let killed = ExitCode::signal(Signal::Kill.number());
                 (killed, self.params().kill_wait.max(STOP))
             }
-        };
-        self.end_running(now, job, state, reason, exit, after);
+        }
     }
 
-    /// Ends a running job; its nodes are free after `completing`.
+    /// Ends a running job; its nodes are free after `completing` and the epilog.
     pub(crate) fn end_running(
         &mut self,
         now: Time,
@@ -203,20 +245,31 @@ impl Slurmctld {
         let Some(record) = self.job_mut(job) else {
             return;
         };
+        let ended = record.suspended.since.unwrap_or(now);
         record.state = state;
         record.reason = reason;
         record.exit = exit;
-        record.end_time = Some(now);
-        record.completing = completing != Span::ZERO;
-        let (run, slow, allocation) = (record.run, record.completing, record.allocation.clone());
-        self.running.remove(&job);
+        record.end_time = Some(ended);
+        record.configuring = false;
+        let completing = completing + record.behaviour.epilog;
+        let slow = completing != Span::ZERO;
         self.facts.push(Fact::JobEnded { job, state, exit, completing: slow });
         self.stats.ended += 1;
-        if !slow {
+        self.task_stopped(job, true, false);
+        self.free_after(now, job, completing);
+    }
+
+    /// A run is over: its nodes are free after `completing`.
+    pub(crate) fn free_after(&mut self, now: Time, job: JobId, completing: Span) {
+        self.running.remove(&job);
+        let Some(record) = self.job_mut(job) else { return };
+        let was_completing = std::mem::replace(&mut record.completing, completing != Span::ZERO);
+        let (run, allocation) = (record.run, record.allocation.clone());
+        if completing == Span::ZERO {
             return self.release_nodes(now, job);
         }
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
-            self.with_node(share.index, |node| node.completing += 1);
+            self.with_node(share.index, |node| node.completing += usize::from(!was_completing));
         }
         self.events.push(now + completing, Event::NodesFree { job, run });
     }
@@ -230,21 +283,21 @@ impl Slurmctld {
         record.state = state;
         record.end_time = Some(now);
         record.expected_start = None;
+        let exit = record.exit;
         self.stats.ended += 1;
-        self.facts.push(Fact::JobEnded {
-            job,
-            state,
-            exit: ExitCode::default(),
-            completing: false,
-        });
+        self.facts.push(Fact::JobEnded { job, state, exit, completing: false });
+        self.task_stopped(job, false, false);
         self.forget_later(now, job);
         self.tell_dependents(now, job);
         self.ask_for_cycle(now);
     }
 
-    fn release_nodes(&mut self, now: Time, job: JobId) {
+    pub(crate) fn release_nodes(&mut self, now: Time, job: JobId) {
         let killed = self.job(job).is_some_and(|job| job.completing);
         self.give_back(job);
+        if self.is_to_run_again(job) {
+            return self.requeued(now, job);
+        }
         self.forget_later(now, job);
         self.tell_dependents(now, job);
         if killed {
@@ -261,7 +314,8 @@ impl Slurmctld {
             return;
         };
         let was_completing = std::mem::take(&mut record.completing);
-        let allocation = record.allocation.clone();
+        let (allocation, licenses) = (record.allocation.clone(), record.licenses.clone());
+        self.licenses.give_back(&licenses);
         self.facts.push(Fact::JobReleased { job });
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
             self.with_node(share.index, |node| {
@@ -278,79 +332,79 @@ impl Slurmctld {
         let Some(ended) = self.job(job).and_then(|job| job.end_time) else {
             return;
         };
-        self.leave_namesakes(now, job);
+        self.leave_namesakes(job);
         if let Some(age) = self.params().min_job_age {
             let at = (ended + age).max(now).round_up(PURGE_CHECK);
             self.events.push(at, Event::Purge { job, ended });
         }
     }
 
-    fn leave_namesakes(&mut self, now: Time, job: JobId) {
+    fn leave_namesakes(&mut self, job: JobId) {
         let Some(record) = self.job(job) else { return };
         let name = (record.submission.user.clone(), record.submission.name.clone());
         let Some(left) = self.namesakes.get_mut(&name) else {
             return;
         };
         left.remove(&job);
-        let next = left.first().copied();
         if left.is_empty() {
             self.namesakes.remove(&name);
         }
-        if let Some(next) =
-            next.filter(|next| self.job(*next).is_some_and(|job| job.dependency.singleton))
-        {
-            self.requeue_eligible(now, next);
-        }
     }
 
-    fn purge(&mut self, job: JobId) {
+    /// Forgets a job. The record with an array's number stays until the others are forgotten.
+    fn purge(&mut self, now: Time, job: JobId) {
+        let place = self.job(job).and_then(|job| job.array.clone());
+        if let Some(place) = &place {
+            let others = self.array_records(place.job).filter(|id| *id != place.job).count();
+            if place.job == job && 0 < others {
+                let ended = self.job(job).and_then(|job| job.end_time).unwrap_or(now);
+                return self.events.push(now + PURGE_CHECK, Event::Purge { job, ended });
+            }
+            self.n_unsplit -= place.n_tasks().saturating_sub(1).min(self.n_unsplit);
+            if let Some(array) = self.arrays.get_mut(&place.job) {
+                array.split.retain(|_, id| *id != job);
+            }
+            if place.job == job {
+                self.arrays.remove(&job);
+            }
+        }
+        self.tell_dependents(now, job);
         self.jobs.remove(&job);
         self.dependents.remove(&job);
         self.facts.push(Fact::JobPurged { job });
     }
 
-    /// Lets those who wait for a job know what became of it.
-    pub(crate) fn tell_dependents(&mut self, now: Time, job: JobId) {
-        let Some(record) = self.job(job) else { return };
-        let (state, exit) = (record.state, record.exit);
-        let waiting: Vec<_> = self.dependents.get(&job).into_iter().flatten().copied().collect();
-        for other in waiting {
-            if let Some(record) = self.job_mut(other) {
-                record.dependency.observe(job, state, exit);
-                self.requeue_eligible(now, other);
+    /// Removes a waiting job that could not end in time any more.
+    pub(crate) fn check_deadline(&mut self, now: Time, job: JobId) {
+        let late = self.job(job).is_some_and(|job| {
+            let least = job.time_min.or(job.time_limit);
+            let late = job.deadline.zip(least).is_some_and(|(end, least)| end < now + least);
+            job.state == JobState::Pending && late
+        });
+        if late {
+            if let Some(record) = self.job_mut(job) {
+                (record.reason, record.exit) = (Reason::DeadLine, ExitCode::signal(1));
             }
-        }
-        if state.is_end() {
-            self.dependents.remove(&job);
+            self.end_pending(now, job, JobState::Deadline);
         }
     }
 
-    /// A node under the job is gone: back to the queue, or the end.
-    pub(crate) fn lose_node(&mut self, now: Time, job: JobId) {
+    /// When the check that forgets old jobs first finds that a waiting job comes too late.
+    pub(crate) fn schedule_deadline(&mut self, now: Time, job: JobId) {
         let Some(record) = self.job(job) else { return };
-        if record.completing {
-            return self.release_nodes(now, job);
+        let least = record.time_min.or(record.time_limit).unwrap_or(Span::ZERO);
+        if let Some(deadline) = record.deadline {
+            let last = earlier(deadline, least);
+            let at = (last + Span::ms(1)).max(now).round_up(PURGE_CHECK);
+            self.events.push(at, Event::DeadlinePasses { job });
         }
-        if !record.requeue {
-            let exit = ExitCode::signal(1);
-            let (state, reason) = (JobState::NodeFail, Reason::NodeDown);
-            return self.end_running(now, job, state, reason, exit, Span::ZERO);
-        }
-        self.give_back(job);
-        let (begin, run) = (now + self.params().cred_expire + Span::secs(1), self.next_run());
-        let Some(record) = self.job_mut(job) else {
-            return;
-        };
-        record.state = JobState::Pending;
-        record.allocation = None;
-        record.start_time = None;
-        record.submit_time = now;
-        record.eligible_time = None;
-        record.begin_time = Some(begin);
-        record.restarts += 1;
-        record.run = run;
-        self.facts.push(Fact::JobRequeued { job, begin });
-        self.requeue_eligible(now, job);
-        self.ask_for_cycle(now);
     }
+}
+
+fn whole_minutes(from: Time, to: Time) -> Span {
+    Span::mins(to.as_ms().saturating_sub(from.as_ms()) / 60_000)
+}
+
+fn earlier(time: Time, span: Span) -> Time {
+    Time::from_ms(time.as_ms().saturating_sub(span.as_ms()))
 }

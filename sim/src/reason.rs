@@ -25,8 +25,18 @@ pub enum Reason {
     JobHeldUser,
     /// Held by an operator.
     JobHeldAdmin,
+    /// Queued again and held, by `requeuehold`.
+    RequeuedHeld,
     /// Not before its begin time.
     BeginTime,
+    /// As many tasks of its array run as may.
+    JobArrayTaskLimit,
+    /// Too few licences are free.
+    Licenses,
+    /// Its prolog runs.
+    Prolog,
+    /// It could not have ended in time.
+    DeadLine,
     /// More or fewer nodes than the partition allows.
     PartitionNodeLimit,
     /// A longer limit than the partition allows.
@@ -73,7 +83,12 @@ impl Reason {
             Self::DependencyNeverSatisfied => "DependencyNeverSatisfied",
             Self::JobHeldUser => "JobHeldUser",
             Self::JobHeldAdmin => "JobHeldAdmin",
+            Self::RequeuedHeld => "JobHeldUser",
             Self::BeginTime => "BeginTime",
+            Self::JobArrayTaskLimit => "JobArrayTaskLimit",
+            Self::Licenses => "Licenses",
+            Self::Prolog => "Prolog",
+            Self::DeadLine => "DeadLine",
             Self::PartitionNodeLimit => "PartitionNodeLimit",
             Self::PartitionTimeLimit => "PartitionTimeLimit",
             Self::PartitionDown => "PartitionDown",
@@ -103,12 +118,23 @@ impl Reason {
         matches!(self, Self::ReqNodeNotAvail | Self::UnavailableNodes(_))
     }
 
+    /// Whether the job is held, by whomever.
+    pub const fn is_hold(&self) -> bool {
+        self.is_user_hold() || matches!(self, Self::JobHeldAdmin | Self::BadConstraints)
+    }
+
+    /// Whether its user may release it.
+    pub const fn is_user_hold(&self) -> bool {
+        matches!(self, Self::JobHeldUser | Self::RequeuedHeld)
+    }
+
     /// The REST API's `state_description`: empty unless Slurm has more to say than the word.
     pub fn description(&self) -> String {
         match self {
             Self::ReqNodeNotAvail
             | Self::UnavailableNodes(_)
             | Self::NodesUnavailable
+            | Self::RequeuedHeld
             | Self::RaisedSignal(_) => self.to_string(),
             Self::None
             | Self::Resources
@@ -118,6 +144,10 @@ impl Reason {
             | Self::JobHeldUser
             | Self::JobHeldAdmin
             | Self::BeginTime
+            | Self::JobArrayTaskLimit
+            | Self::Licenses
+            | Self::Prolog
+            | Self::DeadLine
             | Self::PartitionNodeLimit
             | Self::PartitionTimeLimit
             | Self::PartitionDown
@@ -140,6 +170,7 @@ impl fmt::Display for Reason {
             Self::UnavailableNodes(nodes) => {
                 return f.pad(&format!("ReqNodeNotAvail, UnavailableNodes:{nodes}"));
             }
+            Self::RequeuedHeld => "job requeued in held state",
             Self::ReqNodeNotAvail => REQ_NODE_NOT_AVAIL,
             Self::NodesUnavailable => NODES_UNAVAILABLE,
             Self::None
@@ -150,6 +181,10 @@ impl fmt::Display for Reason {
             | Self::JobHeldUser
             | Self::JobHeldAdmin
             | Self::BeginTime
+            | Self::JobArrayTaskLimit
+            | Self::Licenses
+            | Self::Prolog
+            | Self::DeadLine
             | Self::PartitionNodeLimit
             | Self::PartitionTimeLimit
             | Self::PartitionDown

@@ -5,11 +5,13 @@
 
 mod flags;
 mod layout;
+mod moments;
 mod words;
 
 use crate::{
-    Begin, GresAsk, GresPer, MemoryAsk, PartitionName, SlurmNode, Span, Submission, TimeLimit,
-    conf::parse_megabytes, expand_hostlist, parse_time_limit, time_spec::TIME_LIMIT_FORMS,
+    ArraySpec, Begin, GresAsk, GresPer, MemoryAsk, PartitionName, Signal, SlurmNode, Span,
+    Submission, TimeLimit, Warning, conf::parse_megabytes, expand_hostlist, parse_time_limit,
+    time_spec::TIME_LIMIT_FORMS,
 };
 use flags::Flag;
 use words::Word;
@@ -34,11 +36,67 @@ impl SbatchError {
 
 /// Reads `-N2 --exclusive -t 30 -J name --wrap 'sleep 600'`, with or without `sbatch` in front.
 pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
+    let mut job = Submission::new("user");
+    job.name = "wrap".into();
+    read_words(&mut job, args)?;
+    layout::complete(&mut job);
+    Ok(job)
+}
+
+/// Reads a batch script with its `#SBATCH` lines, and the command line, which goes before them.
+pub fn parse_sbatch_script(
+    args: &str,
+    name: &str,
+    script: &str,
+) -> Result<Submission, SbatchError> {
+    let mut job = Submission::new("user");
+    job.name = name.into();
+    for line in directives(script) {
+        read_words(&mut job, line)?;
+    }
+    job.gres = overridden(&mut job, args)?;
+    if !job.script.is_empty() {
+        let hint = "give either a script or --wrap";
+        return Err(SbatchError::new(1, "script arguments are not permitted with --wrap", hint));
+    }
+    job.script = script.into();
+    layout::complete(&mut job);
+    Ok(job)
+}
+
+/// Lines that sbatch reads: until the first that is neither empty nor a comment.
+fn directives(script: &str) -> impl Iterator<Item = &str> {
+    let comments = script
+        .lines()
+        .map(str::trim_start)
+        .take_while(|line| line.is_empty() || line.starts_with('#'));
+    comments.filter_map(|line| line.strip_prefix("#SBATCH")).map(without_comment)
+}
+
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, '#') => return &line[..at],
+            _ => {}
+        }
+    }
+    line
+}
+
+/// Reads the command line over what the script says: of generic resources the later list counts.
+fn overridden(job: &mut Submission, args: &str) -> Result<Vec<GresAsk>, SbatchError> {
+    let before = std::mem::take(&mut job.gres);
+    read_words(job, args)?;
+    Ok(if job.gres.is_empty() { before } else { std::mem::take(&mut job.gres) })
+}
+
+fn read_words(job: &mut Submission, args: &str) -> Result<(), SbatchError> {
     let words = words::split(args)?;
     let skip = usize::from(words.first().is_some_and(|word| word.text == "sbatch"));
     let mut words = words.into_iter().skip(skip).peekable();
-    let mut job = Submission::new("user");
-    job.name = "wrap".into();
     while let Some(word) = words.next() {
         let Some(found) = flags::find(&word)? else {
             let hint = "give the job's commands with --wrap '…'";
@@ -56,10 +114,9 @@ pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
                 SbatchError::new(word.column, what, "write it behind the flag")
             })?,
         };
-        apply(&mut job, found.flag, &value)?;
+        apply(job, found.flag, &value)?;
     }
-    layout::complete(&mut job);
-    Ok(job)
+    Ok(())
 }
 
 fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchError> {
@@ -85,7 +142,7 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
         Flag::NodeList => job.required_nodes = hosts(value)?,
         Flag::Exclude => job.excluded_nodes = hosts(value)?,
         Flag::Dependency => job.dependency = Some(text()),
-        Flag::KillOnInvalidDep => job.kill_on_invalid_dep = yes_no(value)?,
+        Flag::KillOnInvalidDep => job.kill_on_invalid_dep = Some(yes_no(value)?),
         Flag::Hold => job.hold = true,
         Flag::Constraint => job.constraints = Some(text()),
         Flag::Mem => job.memory = MemoryAsk::PerNode(megabytes(value)?),
@@ -109,7 +166,20 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
         Flag::Priority => job.priority = Some(count(value)?),
         Flag::Requeue => job.requeue = Some(true),
         Flag::NoRequeue => job.requeue = Some(false),
-        Flag::Begin => job.begin = Some(begin(value)?),
+        Flag::Begin => job.begin = Some(moment(value)?),
+        Flag::Deadline => job.deadline = Some(moment(value)?),
+        Flag::Array => job.array = Some(array(value)?),
+        Flag::TimeMin => {
+            let limit =
+                parse_time_limit(&value.text).ok_or_else(|| bad(value, TIME_LIMIT_FORMS))?;
+            job.time_min = match limit {
+                TimeLimit::Of(Span::ZERO) | TimeLimit::Unlimited => None,
+                TimeLimit::Of(span) => Some(span),
+            };
+        }
+        Flag::Licenses => job.licenses = Some(text()),
+        Flag::NoKill => job.no_kill = value.text != "off",
+        Flag::Signal => job.warning = warning(value)?,
         Flag::Wrap => job.script = format!("#!/bin/sh\n{}\n", value.text),
         Flag::User => job.user = text().into(),
         Flag::Comment => job.comment = text(),
@@ -173,26 +243,32 @@ fn gres(value: &Word, text: &str, per: GresPer) -> Result<Vec<GresAsk>, SbatchEr
     })
 }
 
-/// `now`, `now+60`, `now+10minutes`.
-fn begin(value: &Word) -> Result<Begin, SbatchError> {
-    let hint = "write now+SECONDS, or now+10minutes, now+2hours, now+1days";
-    let rest = value.text.strip_prefix("now").ok_or_else(|| bad(value, hint))?;
-    if rest.is_empty() {
-        return Ok(Begin::After(Span::ZERO));
+fn moment(value: &Word) -> Result<Begin, SbatchError> {
+    moments::read(&value.text).ok_or_else(|| bad(value, moments::FORMS))
+}
+
+/// What can be said without knowing `MaxArraySize`.
+fn array(value: &Word) -> Result<ArraySpec, SbatchError> {
+    let spec = ArraySpec { text: value.text.clone() };
+    let hint = "write indices such as 0-7, 1,3,5 or 0-20:4, with %2 for at most two at once";
+    spec.read(u32::MAX / 2).map(|_| spec).ok_or_else(|| bad(value, hint))
+}
+
+/// `[[R][B]:]<signal>[@<seconds>]`.
+fn warning(value: &Word) -> Result<Option<Warning>, SbatchError> {
+    let hint = "write [B:]signal[@seconds], such as B:USR1@120";
+    let (to, rest) = value.text.split_once(':').unwrap_or(("", &value.text));
+    if !to.chars().all(|c| matches!(c, 'B' | 'b' | 'R' | 'r')) {
+        return Err(bad(value, hint));
     }
-    let rest = rest.strip_prefix('+').ok_or_else(|| bad(value, hint))?;
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let (number, unit) = rest.split_at(end);
-    let number: u64 = number.parse().map_err(|_| bad(value, hint))?;
-    let unit = match unit.trim_end_matches('s') {
-        "" | "second" => Span::secs(1),
-        "minute" => Span::mins(1),
-        "hour" => Span::hours(1),
-        "day" => Span::hours(24),
-        "week" => Span::hours(168),
-        _ => return Err(bad(value, hint)),
-    };
-    Ok(Begin::After(unit.times(number)))
+    let (name, seconds) = rest.split_once('@').unwrap_or((rest, "60"));
+    if name == "0" {
+        return Ok(None);
+    }
+    let signal = Signal::parse(name).ok_or_else(|| bad(value, hint))?;
+    let seconds = seconds.parse::<u16>().map_err(|_| bad(value, hint))?;
+    let before = Span::secs(seconds.into());
+    Ok(Some(Warning { signal, before, to_script: to.contains(['B', 'b']) }))
 }
 
 #[cfg(test)]

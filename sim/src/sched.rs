@@ -58,17 +58,6 @@ impl Slurmctld {
         }
     }
 
-    /// Moves jobs whose begin time has come into the queue.
-    pub(crate) fn admit_begun(&mut self, now: Time) {
-        while let Some((begin, job)) = self.begins.first().copied() {
-            if now < begin {
-                return;
-            }
-            self.begins.pop_first();
-            self.enqueue(now, job);
-        }
-    }
-
     /// Why a job can't run in a partition at all, as things stand.
     pub(crate) fn partition_refusal(&self, job: &Job, partition: usize) -> Option<Reason> {
         refusal(self.partition_spec(partition), job, job.time_limit)

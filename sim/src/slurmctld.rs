@@ -18,7 +18,9 @@ use std::{
 use crate::{
     Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason,
     SlurmConfig, SlurmNode, Time, UserName,
+    array::Array,
     conf::{Params, PartitionSpec},
+    licenses::Licenses,
     priority::Weighed,
     sched::{Clock, QueueKey},
     select::{Policy, Share},
@@ -49,8 +51,15 @@ pub struct Slurmctld {
     pub(crate) expected: BTreeSet<JobId>,
     /// Nodes that backfill plans to start somebody on.
     pub(crate) planned: IndexSet,
-    /// Jobs that wait for their begin time.
+    /// Jobs that wait for a time, by that time.
     pub(crate) begins: BTreeSet<(Time, JobId)>,
+    /// Waiting jobs to be asked again by the next cycle.
+    pub(crate) recheck: BTreeSet<JobId>,
+    /// Job arrays, by their number.
+    pub(crate) arrays: BTreeMap<JobId, Array>,
+    /// Tasks that share a record with another task.
+    pub(crate) n_unsplit: usize,
+    pub(crate) licenses: Licenses,
     /// Who waits for what becomes of a job.
     pub(crate) dependents: BTreeMap<JobId, BTreeSet<JobId>>,
     /// Jobs that have not ended, by user and name: for `singleton`.
@@ -74,8 +83,18 @@ pub(crate) enum Event {
     ScriptEnds { job: JobId, run: u32, exit: ExitCode },
     /// The check of this job's limit that finds it passed.
     LimitPasses { job: JobId, run: u32 },
+    /// The check of limits that finds it time to warn this job.
+    Warned { job: JobId, run: u32 },
+    /// This run's nodes are ready.
+    Configured { job: JobId, run: u32 },
+    /// This run's prolog ended.
+    PrologEnds { job: JobId, run: u32 },
+    /// A check of waiting jobs' deadlines that finds this one's passed.
+    DeadlinePasses { job: JobId },
     /// A completing job's last process is gone.
     NodesFree { job: JobId, run: u32 },
+    /// The check that forgets old jobs looks at this held one's dependency.
+    DependencyChecked { job: JobId },
     /// The check that forgets this job.
     Purge { job: JobId, ended: Time },
     /// The node's slurmd registers.
@@ -123,6 +142,10 @@ impl Slurmctld {
             expected: BTreeSet::new(),
             planned: IndexSet::new(),
             begins: BTreeSet::new(),
+            recheck: BTreeSet::new(),
+            arrays: BTreeMap::new(),
+            n_unsplit: 0,
+            licenses: Licenses::new(&config.params().licenses),
             dependents: BTreeMap::new(),
             namesakes: BTreeMap::new(),
             running: BTreeSet::new(),
@@ -200,6 +223,11 @@ impl Slurmctld {
     /// Counters.
     pub const fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// The cluster's licences.
+    pub const fn licenses(&self) -> &Licenses {
+        &self.licenses
     }
 
     /// Jobs that wait and could start if there were room.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AccountName, PartitionName, SlurmNode, Span, Time, UserName};
+use crate::{AccountName, ArraySpec, PartitionName, SlurmNode, Span, Time, UserName};
 
 /// A batch job to submit. What is left out takes the default that slurm.conf gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +67,11 @@ pub struct Submission {
     pub constraints: Option<String>,
     /// As `--dependency` takes it: `afterok:12:13,singleton`.
     pub dependency: Option<String>,
-    /// Cancel it when its dependency can't come true any more.
-    pub kill_on_invalid_dep: bool,
+    /// Cancel it when its dependency can't come true any more; slurm.conf's
+    /// `kill_invalid_depend` if unset.
+    pub kill_on_invalid_dep: Option<bool>,
+    /// Many jobs in one: `0-7:2%3`.
+    pub array: Option<ArraySpec>,
     /// Don't start it until it is released.
     pub hold: bool,
     /// An explicit priority; only operators may give one.
@@ -77,6 +80,14 @@ pub struct Submission {
     pub nice: i32,
     /// Not before.
     pub begin: Option<Begin>,
+    /// Remove it if it can't end until then.
+    pub deadline: Option<Begin>,
+    /// Backfill may shorten the limit to this.
+    pub time_min: Option<Span>,
+    /// Keep it on its other nodes when one fails.
+    pub no_kill: bool,
+    /// `--signal`: a warning before its limit.
+    pub warning: Option<Warning>,
     /// Queue it again when a node fails; slurm.conf's `JobRequeue` if unset.
     pub requeue: Option<bool>,
     /// The batch script.
@@ -97,7 +108,7 @@ pub struct Submission {
     pub qos: Option<String>,
     /// Reservation; there are none yet, so any is refused.
     pub reservation: Option<String>,
-    /// Licences; there are none yet, so any are refused.
+    /// Licences: `fluent:2,matlab`.
     pub licenses: Option<String>,
     /// What the job will do once it runs; read from the script if unset.
     pub behaviour: Option<JobBehaviour>,
@@ -137,7 +148,12 @@ impl Submission {
             excluded_nodes: vec![],
             constraints: None,
             dependency: None,
-            kill_on_invalid_dep: false,
+            kill_on_invalid_dep: None,
+            array: None,
+            deadline: None,
+            time_min: None,
+            no_kill: false,
+            warning: None,
             hold: false,
             priority: None,
             nice: 0,
@@ -301,6 +317,21 @@ pub enum Begin {
     At(Time),
     /// So long after it was submitted: `now+10minutes`.
     After(Span),
+    /// So many seconds after 1970 began.
+    Unix(u64),
+    /// The next time that the clock shows this, in UTC.
+    TimeOfDay(Span),
+}
+
+/// A signal that warns a job before its limit: `--signal=[B:]USR1[@60]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Which.
+    pub signal: Signal,
+    /// How long before its limit.
+    pub before: Span,
+    /// `B:`: to the script itself; otherwise to its steps, which the model has none of.
+    pub to_script: bool,
 }
 
 /// What a job does once it runs.
@@ -312,17 +343,32 @@ pub struct JobBehaviour {
     pub exit_code: u8,
     /// What it does about signals.
     pub traps: BTreeMap<Signal, Trap>,
+    /// How long `PrologSlurmctld` keeps it in CONFIGURING.
+    pub configuring: Span,
+    /// How long `Prolog` keeps its script waiting.
+    pub prolog: Span,
+    /// How long `Epilog` keeps its nodes.
+    pub epilog: Span,
 }
 
 impl JobBehaviour {
     /// Runs until somebody ends it.
     pub const fn forever() -> Self {
-        Self { run_time: None, exit_code: 0, traps: BTreeMap::new() }
+        Self {
+            run_time: None,
+            exit_code: 0,
+            traps: BTreeMap::new(),
+            configuring: Span::ZERO,
+            prolog: Span::ZERO,
+            epilog: Span::ZERO,
+        }
     }
 
     /// Runs so long, then ends well.
     pub const fn lasting(span: Span) -> Self {
-        Self { run_time: Some(span), exit_code: 0, traps: BTreeMap::new() }
+        let mut behaviour = Self::forever();
+        behaviour.run_time = Some(span);
+        behaviour
     }
 }
 

@@ -1,41 +1,92 @@
 //! Taking a job in: is it understood, may the user ask for it, could it ever run?
+//!
+//! ```text
+//!   understood? ──▶ gets a number ──▶ dependency sound? ──▶ could it ever run? ──▶ waits
+//!        │no                                │no                    │no
+//!     refused                     refused, number gone      refused, and FAILED stays to be seen
+//! ```
 
 use std::sync::Arc;
 
 use crate::{
-    Begin, ExitCode, Fact, Job, JobBehaviour, JobId, JobState, Reason, SlurmError, Slurmctld,
-    Submission, Time, TimeLimit,
-    conf::PartitionState,
-    dependency::{Dependency, Met},
-    script,
-    select::Ask,
+    ArrayPlace, ArrayTasks, Begin, ExitCode, Fact, IndexSet, Job, JobBehaviour, JobId, JobState,
+    LicenseAsk, Reason, SlurmError, Slurmctld, Span, Submission, Suspended, Time, TimeLimit,
+    array::Array, conf::PartitionState, dependency::Dependency, script, select::Ask,
 };
+
+/// A submission that was understood.
+struct Understood {
+    partitions: Vec<usize>,
+    ask: Ask,
+    array: Option<(IndexSet, u32)>,
+    licenses: LicenseAsk,
+    times: Times,
+}
+
+/// When it may begin and must end.
+struct Times {
+    begin: Option<Time>,
+    deadline: Option<Time>,
+    limit: Option<TimeLimit>,
+    min: Option<Span>,
+}
 
 impl Slurmctld {
     /// Queues a job. It never starts here: the next cycle looks at it.
     pub fn submit(&mut self, now: Time, submission: Submission) -> Result<JobId, SlurmError> {
-        let params = self.params();
-        if params.max_job_count <= self.jobs.len() {
-            return Err(SlurmError::TooManyJobs);
+        let understood = self.understand(now, &submission)?;
+        let id = self.next_id()?;
+        if submission.reservation.as_deref().is_some_and(|name| !name.is_empty()) {
+            return Err(SlurmError::ReservationInvalid);
         }
-        refuse_unmodelled(&submission)?;
-        let partitions = self.find_partitions(&submission)?;
-        self.refuse_closed(&partitions)?;
-        let ask = self.ask(&submission, partitions[0])?;
-        let dependency = self.find_dependency(&submission)?;
-        if !partitions.iter().any(|partition| self.could_ever_run(&ask, *partition)) {
+        let dependency =
+            self.read_dependency(id, submission.dependency.as_deref().unwrap_or(""))?;
+        let held = submission.hold;
+        let runs_somewhere = held
+            || understood.partitions.iter().any(|at| self.could_ever_run(&understood.ask, *at));
+        let mut job = self.record(now, id, submission, understood, dependency);
+        job.priority = self.first_priority(now, &job);
+        let is_array = job.array.is_some();
+        self.stats.submitted += job.array.as_ref().map_or(1, |place| place.n_tasks() as u64);
+        self.remember(job);
+        self.facts.push(Fact::JobSubmitted { job: id });
+        if !runs_somewhere {
+            self.fail_submitted(now, id);
             return Err(SlurmError::RequestedNodeConfigUnavailable);
         }
-        let id = self.next_id()?;
-        let mut job = self.record(now, id, submission, partitions, ask, dependency);
-        job.priority = self.first_priority(now, &job);
-        self.remember(job);
-        self.stats.submitted += 1;
-        self.facts.push(Fact::JobSubmitted { job: id });
-        self.requeue_eligible(now, id);
-        self.compare_with_queue(now, id);
+        if is_array && !held {
+            // The next cycle is the first that asks an array.
+            self.recheck.insert(id);
+        } else {
+            self.requeue_eligible(now, id);
+            self.compare_with_queue(now, id);
+        }
+        self.schedule_deadline(now, id);
         self.ask_for_cycle(now);
         Ok(id)
+    }
+
+    fn understand(&self, now: Time, submission: &Submission) -> Result<Understood, SlurmError> {
+        refuse_what_only_operators_may(submission)?;
+        let params = self.params();
+        let array = match &submission.array {
+            Some(spec) => {
+                let read = spec.read(params.max_array_size);
+                Some(read.ok_or(SlurmError::InvalidArray)?)
+            }
+            None => None,
+        };
+        let n_tasks = array.as_ref().map_or(1, |(tasks, _)| tasks.len());
+        if params.max_job_count <= self.jobs.len() + self.n_unsplit + n_tasks {
+            return Err(SlurmError::TooManyJobs);
+        }
+        let partitions = self.find_partitions(submission)?;
+        self.refuse_closed(&partitions)?;
+        refuse_unmodelled(submission)?;
+        let times = self.find_times(now, submission, partitions[0])?;
+        let licenses = self.find_licenses(submission.licenses.as_deref())?;
+        let ask = self.ask(submission, partitions[0])?;
+        Ok(Understood { partitions, ask, array, licenses, times })
     }
 
     fn find_partitions(&self, submission: &Submission) -> Result<Vec<usize>, SlurmError> {
@@ -55,20 +106,67 @@ impl Slurmctld {
         open.then_some(()).ok_or(SlurmError::PartitionNotAvail)
     }
 
-    fn find_dependency(&self, submission: &Submission) -> Result<Dependency, SlurmError> {
-        let Some(text) = submission.dependency.as_deref().filter(|text| !text.is_empty()) else {
-            return Ok(Dependency::default());
-        };
-        let mut dependency = Dependency::parse(text).ok_or(SlurmError::Dependency)?;
-        for id in dependency.jobs().collect::<Vec<_>>() {
-            let job = self.job(id).ok_or(SlurmError::Dependency)?;
-            dependency.observe(id, job.state, job.exit);
+    fn find_times(
+        &self,
+        now: Time,
+        submission: &Submission,
+        partition: usize,
+    ) -> Result<Times, SlurmError> {
+        let at = |begin| self.moment(now, begin);
+        let begin = submission.begin.map(at).filter(|begin| now < *begin);
+        let deadline = submission.deadline.map(at);
+        let spec = self.partition_spec(partition);
+        let limit = submission.time_limit.or(spec.default_time.map(TimeLimit::Of));
+        let mut min = submission.time_min;
+        if let (Some(min), Some(TimeLimit::Of(limit))) = (min, limit)
+            && limit < min
+        {
+            return Err(SlurmError::InvalidTimeMinLimit);
         }
-        Ok(dependency)
+        if min.is_some() && spec.max_time.is_some_and(|max| Some(max) < min) {
+            return Err(SlurmError::InvalidTimeMinLimit);
+        }
+        if let Some(deadline) = deadline {
+            let earliest = begin.unwrap_or(now);
+            let too_late = |span: Span| deadline < earliest + span;
+            match (min, limit) {
+                _ if deadline < earliest => return Err(SlurmError::InvalidTimeLimit),
+                (Some(min), _) if too_late(min) => return Err(SlurmError::InvalidTimeMinLimit),
+                (None, Some(TimeLimit::Of(limit))) if too_late(limit) => {
+                    return Err(SlurmError::InvalidTimeLimit);
+                }
+                (None, None) => min = Some(Span::mins(1)),
+                _ => {}
+            }
+        }
+        Ok(Times { begin, deadline, limit, min })
+    }
+
+    /// The point in time that somebody means who says so now.
+    pub(crate) fn moment(&self, now: Time, begin: Begin) -> Time {
+        const DAY: u64 = 86_400;
+        match begin {
+            Begin::At(time) => time,
+            Begin::After(span) => now + span,
+            Begin::Unix(seconds) => self.epoch.time_of_unix(seconds),
+            Begin::TimeOfDay(clock) => {
+                let today = self.epoch.unix(now) / DAY * DAY;
+                let at = today + clock.as_secs();
+                let passed = at <= self.epoch.unix(now);
+                self.epoch.time_of_unix(if passed { at + DAY } else { at })
+            }
+        }
+    }
+
+    /// Licences that exist, and in that number.
+    pub(crate) fn find_licenses(&self, text: Option<&str>) -> Result<LicenseAsk, SlurmError> {
+        let ask = LicenseAsk::parse(text.unwrap_or(""));
+        let ask = ask.filter(|ask| self.licenses.could_give(ask));
+        ask.ok_or(SlurmError::InvalidLicenses)
     }
 
     /// The next number that no job has. Before `MaxJobId` they begin again at `FirstJobId`.
-    fn next_id(&mut self) -> Result<JobId, SlurmError> {
+    pub(crate) fn next_id(&mut self) -> Result<JobId, SlurmError> {
         let (first, max) = (self.params().first_job_id, self.params().max_job_id);
         for _ in first..=max {
             let id = if self.next_job_id < max { self.next_job_id } else { first };
@@ -91,34 +189,43 @@ impl Slurmctld {
         now: Time,
         id: JobId,
         submission: Submission,
-        partitions: Vec<usize>,
-        ask: Ask,
+        understood: Understood,
         dependency: Dependency,
     ) -> Job {
+        let Understood { partitions, ask, array, licenses, times } = understood;
+        let held = submission.hold;
         let run = self.next_run();
         let spec = self.partition_spec(partitions[0]);
-        let begin_time = submission.begin.map(|begin| match begin {
-            Begin::At(time) => time,
-            Begin::After(span) => now + span,
-        });
+        let place = |(tasks, throttle): (IndexSet, u32)| ArrayPlace {
+            job: id,
+            tasks: ArrayTasks::Several(tasks.into()),
+            throttle,
+        };
         Job {
             id,
+            array: array.map(place),
             partition: spec.name.clone(),
             state: JobState::Pending,
             completing: false,
-            reason: Reason::None,
+            configuring: false,
+            special_exit: false,
+            reason: if held { Reason::JobHeldUser } else { Reason::None },
             priority: 0,
             submit_time: now,
             eligible_time: None,
-            begin_time: begin_time.filter(|begin| now < *begin),
+            begin_time: times.begin,
             start_time: None,
             expected_start: None,
             end_time: None,
-            time_limit: match submission.time_limit {
+            time_limit: match times.limit {
                 Some(TimeLimit::Of(span)) => Some(span),
                 Some(TimeLimit::Unlimited) => None,
-                None => spec.default_time.or(spec.max_time),
+                None => spec.max_time,
             },
+            time_min: times.min,
+            deadline: times.deadline,
+            suspended: Suspended::default(),
+            licenses,
             allocation: None,
             exit: ExitCode::default(),
             restarts: 0,
@@ -126,111 +233,59 @@ impl Slurmctld {
             comment: submission.comment.clone(),
             behaviour: Arc::new(behaviour(&submission)),
             priority_given: submission.priority.is_some() && Self::is_operator(&submission.user),
+            limit_given: times.limit.is_some(),
             submission: Arc::new(submission),
             ask: Arc::new(ask),
             partitions,
             dependency,
+            timer: None,
             run,
         }
     }
 
-    fn remember(&mut self, job: Job) {
+    /// Takes a record in, with all that leads to it.
+    pub(crate) fn remember(&mut self, job: Job) {
         for other in job.dependency.jobs() {
             self.dependents.entry(other).or_default().insert(job.id);
         }
         let name = (job.submission.user.clone(), job.submission.name.clone());
         self.namesakes.entry(name).or_default().insert(job.id);
+        if let Some(place) = &job.array {
+            let array = self.arrays.entry(place.job).or_default();
+            match &place.tasks {
+                ArrayTasks::One(task) => _ = array.split.insert(*task, job.id),
+                ArrayTasks::Several(tasks) => {
+                    *array = Array { throttle: place.throttle, ..Array::default() };
+                    self.n_unsplit += tasks.len() - 1;
+                }
+            }
+        }
         self.jobs.insert(job.id, Arc::new(job));
     }
 
-    /// Puts a waiting job where it belongs: held, dependent, waiting for its time, or in the queue.
-    pub(crate) fn requeue_eligible(&mut self, now: Time, id: JobId) {
-        self.dequeue(id);
-        let Some(job) = self.job(id).filter(|job| job.state == JobState::Pending) else {
-            return;
-        };
-        if job.priority == 0 {
-            let told = matches!(job.reason, Reason::JobHeldUser | Reason::JobHeldAdmin);
-            if !told {
-                self.set_reason(id, Reason::JobHeldUser);
-            }
-            return;
+    /// No set of nodes could ever hold it: slurmctld says so, and keeps what failed to be seen.
+    fn fail_submitted(&mut self, now: Time, id: JobId) {
+        if let Some(record) = self.job_mut(id) {
+            record.reason = Reason::BadConstraints;
+            record.exit = ExitCode::signal(1);
+            record.eligible_time = Some(now);
         }
-        match self.dependency_of(job) {
-            Met::Yes => {}
-            Met::NotYet => return self.set_reason(id, Reason::Dependency),
-            Met::Never => return self.never(now, id),
-        }
-        match job.begin_time.filter(|begin| now < *begin) {
-            Some(begin) => {
-                self.begins.insert((begin, id));
-                self.set_reason(id, Reason::BeginTime);
-            }
-            None => self.enqueue(now, id),
-        }
+        self.end_pending(now, id, JobState::Failed);
     }
+}
 
-    /// Takes a job out of every place where it could wait.
-    pub(crate) fn dequeue(&mut self, id: JobId) {
-        let Some(job) = self.jobs.get(&id).cloned() else {
-            return;
-        };
-        for key in self.queue_keys(&job) {
-            self.queue.remove(&key);
-        }
-        if let Some(begin) = job.begin_time {
-            self.begins.remove(&(begin, id));
-        }
+fn refuse_what_only_operators_may(submission: &Submission) -> Result<(), SlurmError> {
+    if Slurmctld::is_operator(&submission.user) {
+        return Ok(());
     }
-
-    pub(crate) fn enqueue(&mut self, now: Time, id: JobId) {
-        let Some(job) = self.job_mut(id).filter(|job| job.state == JobState::Pending) else {
-            return;
-        };
-        job.eligible_time.get_or_insert(now);
-        let waited = matches!(
-            job.reason,
-            Reason::BeginTime | Reason::Dependency | Reason::JobHeldUser | Reason::JobHeldAdmin
-        );
-        if waited {
-            self.set_reason(id, Reason::None);
-        }
-        let Some(job) = self.jobs.get(&id).cloned() else {
-            return;
-        };
-        self.note_unseen(now);
-        self.queue.extend(self.queue_keys(&job));
-        self.unchecked.insert(id);
+    if submission.nice < 0 {
+        return Err(SlurmError::InvalidNice);
     }
-
-    fn dependency_of(&self, job: &Job) -> Met {
-        let alone = !job.dependency.singleton || {
-            let name = (job.submission.user.clone(), job.submission.name.clone());
-            let first = self.namesakes.get(&name).and_then(|ids| ids.first());
-            first == Some(&job.id)
-        };
-        job.dependency.met().max(if alone { Met::Yes } else { Met::NotYet })
-    }
-
-    fn never(&mut self, now: Time, id: JobId) {
-        self.set_reason(id, Reason::DependencyNeverSatisfied);
-        let kill = self.params().kill_invalid_depend
-            || self.job(id).is_some_and(|job| job.submission.kill_on_invalid_dep);
-        if kill {
-            self.end_pending(now, id, JobState::Cancelled);
-        }
-    }
+    if submission.admin_comment.is_empty() { Ok(()) } else { Err(SlurmError::AccessDenied) }
 }
 
 /// What Slurm could give only with parts that aren't modelled: refused with Slurm's own words.
 fn refuse_unmodelled(submission: &Submission) -> Result<(), SlurmError> {
-    let given = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.is_empty());
-    if given(&submission.reservation) {
-        return Err(SlurmError::ReservationInvalid);
-    }
-    if given(&submission.licenses) {
-        return Err(SlurmError::InvalidLicenses);
-    }
     let qos = submission.qos.as_deref().unwrap_or_default();
     if qos.is_empty() || qos == "normal" { Ok(()) } else { Err(SlurmError::InvalidQos) }
 }

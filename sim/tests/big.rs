@@ -6,7 +6,7 @@ use drawbridge_sim::{Epoch, Release, SlurmConfig, Slurmctld, Span, Time, parse_s
 #[test]
 fn a_thousand_jobs_on_a_hundred_nodes_come_to_an_end() {
     let conf = "\
-MaxJobCount=1000
+MaxJobCount=1001
 NodeName=n[001-100] Sockets=2 CoresPerSocket=16 RealMemory=128000
 PartitionName=main Nodes=ALL Default=YES
 ";

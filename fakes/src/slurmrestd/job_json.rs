@@ -86,31 +86,9 @@ fn progress(map: &mut Map<String, Value>, job: &Job) {
         "nice": job.submission.nice,
         "requeue": job.requeue,
         "restart_cnt": job.restarts,
-        "dependency": dependency(job),
+        "dependency": job.dependency().unwrap_or_default(),
         "flags": flags(job),
     );
-}
-
-/// `afterok:1(unfulfilled)` each, until it has come true.
-fn dependency(job: &Job) -> String {
-    let word = if job.reason == Reason::DependencyNeverSatisfied {
-        "failed"
-    } else if job.start_time.is_none() {
-        "unfulfilled"
-    } else {
-        return String::new();
-    };
-    let asked = job.submission.dependency.as_deref().unwrap_or("");
-    let mut parts = vec![];
-    for clause in asked.split([',', '?']).filter(|clause| !clause.is_empty()) {
-        let (kind, ids) = clause.split_once(':').unwrap_or((clause, ""));
-        let each = ids.split(':').map(|id| match id {
-            "" => format!("{kind}({word})"),
-            id => format!("{kind}:{id}({word})"),
-        });
-        parts.extend(each);
-    }
-    parts.join(if asked.contains('?') { "?" } else { "," })
 }
 
 fn flags(job: &Job) -> Vec<&'static str> {

@@ -206,7 +206,7 @@ fn texts(submission: &mut Submission, job: &Fields) {
     submission.reservation = owned("reservation");
     submission.licenses = owned("licenses");
     submission.requeue = job.flag("requeue");
-    submission.kill_on_invalid_dep = !job.list("flags").is_empty();
+    submission.kill_on_invalid_dep = (!job.list("flags").is_empty()).then_some(true);
 }
 
 fn sizes(submission: &mut Submission, job: &Fields) -> Result<(), Trouble> {

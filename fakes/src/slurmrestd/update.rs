@@ -101,6 +101,7 @@ fn changes(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<JobUpdate, Tro
         comment: fields.raw_text("comment").map(str::to_owned),
         partitions,
         nodes: nodes(job, fields)?,
+        ..JobUpdate::default()
     })
 }
 

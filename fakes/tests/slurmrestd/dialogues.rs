@@ -272,7 +272,7 @@ fn what_slurm_does_not_know_is_refused_in_slurms_words() {
       error 9207: "Data parser unable to parse invalid flag" ("Unknown flag \"bogus\"")
       warning: "Job submission resulted in non-zero return code: Job is in held state, pending scheduler release"
       warning: "Job is in held state, pending scheduler release"
-      /job_id = 1
+      /job_id = 3
     "#);
 }
 

@@ -105,7 +105,9 @@ impl Bounds {
 
     pub(super) fn slurm_fact(&mut self, now: Time, fact: &Fact, slurm: &Slurmctld) {
         match fact {
-            Fact::JobSubmitted { job } => self.job_appeared(now, *job, slurm),
+            Fact::JobSubmitted { job } | Fact::JobSplit { job, .. } => {
+                self.job_appeared(now, *job, slurm);
+            }
             Fact::JobReasonChanged { job, reason } => {
                 if self.our_mark(*job, slurm).is_some() {
                     self.reason_changed(now, *job, reason.word());

@@ -46,6 +46,7 @@ impl Holdings {
             | Fact::JobReasonChanged { .. }
             | Fact::JobPlanned { .. }
             | Fact::JobEnded { .. }
+            | Fact::JobSplit { .. }
             | Fact::JobRequeued { .. }
             | Fact::JobChanged { .. }
             | Fact::JobPurged { .. }

@@ -64,6 +64,9 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
         Fact::JobReleased { job } => {
             (Level::Story, Subject::Job(*job), format!("released the nodes of job {job}"))
         }
+        Fact::JobSplit { job, array, task } => {
+            (Level::Detail, Subject::Job(*job), format!("job {job} is task {task} of {array}"))
+        }
         Fact::JobRequeued { job, begin } => {
             (Level::Story, Subject::Job(*job), format!("requeued job {job}, not before {begin}"))
         }

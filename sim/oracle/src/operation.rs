@@ -85,7 +85,7 @@ fn submit(text: &str) -> Result<Operation, NotModelled> {
     }
     let traps: BTreeMap<_, _> =
         ENDINGS.iter().map(|(code, signal)| (*signal, Trap::Exit(*code))).collect();
-    submission.behaviour = Some(JobBehaviour { run_time: None, exit_code: 0, traps });
+    submission.behaviour = Some(JobBehaviour { traps, ..JobBehaviour::forever() });
     Ok(Operation::Submit(Box::new(submission)))
 }
 

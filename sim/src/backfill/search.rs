@@ -1,15 +1,13 @@
 //! One pass over the queue: where and when each job would start.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     Allocation, IndexSet, Job, JobId, Slurmctld, Span, Time,
     conf::BackfillParams,
     sched::{Decision, NodesNow, QueueKey},
     select::Ask,
+    tally::Tally,
 };
 
 use super::{
@@ -42,7 +40,7 @@ pub(super) struct Cycle<'a> {
     /// Jobs that were tried in some partition.
     tested: usize,
     stopped: bool,
-    started: BTreeSet<JobId>,
+    tally: Tally,
     /// Expected starts, by job.
     starts: BTreeMap<JobId, u64>,
     outcome: Outcome,
@@ -59,6 +57,8 @@ struct Candidate<'a> {
     /// Only whether it can start now is of interest.
     now_only: bool,
     counted: bool,
+    /// Tasks of an array that were planned.
+    plans: usize,
 }
 
 /// Where and when a job would run.
@@ -89,7 +89,7 @@ impl<'a> Cycle<'a> {
             earliest: BTreeMap::new(),
             tested: 0,
             stopped: false,
-            started: BTreeSet::new(),
+            tally: Tally::new(ctld),
             starts: BTreeMap::new(),
             outcome: Outcome::default(),
         };
@@ -98,8 +98,9 @@ impl<'a> Cycle<'a> {
     }
 
     pub(super) fn into_outcome(self) -> Outcome {
-        let epoch = self.ctld.epoch;
-        let starts = self.starts.into_iter().filter(|(job, _)| !self.started.contains(job));
+        let (ctld, epoch) = (self.ctld, self.ctld.epoch);
+        let waits = |id: &JobId| ctld.job(*id).is_some_and(|job| !self.tally.is_spent(job));
+        let starts = self.starts.into_iter().filter(|(job, _)| waits(job));
         let expected = starts.map(|(job, start)| (job, epoch.time_of_unix(start))).collect();
         Outcome { expected, ..self.outcome }
     }
@@ -111,7 +112,7 @@ impl<'a> Cycle<'a> {
 
     pub(super) fn look_at(&mut self, key: QueueKey) {
         let ctld = self.ctld;
-        let Some(job) = ctld.job(key.job).filter(|_| !self.started.contains(&key.job)) else {
+        let Some(job) = ctld.job(key.job).filter(|job| !self.tally.is_spent(job)) else {
             return;
         };
         if ctld.partition_refusal(job, key.partition).is_some()
@@ -130,8 +131,32 @@ impl<'a> Cycle<'a> {
             before,
             now_only: !self.may_reserve(job, key.partition, before.is_some()),
             counted: false,
+            plans: 0,
         };
-        self.find(&mut candidate);
+        while self.place_task(&mut candidate) {}
+    }
+
+    /// Starts or plans a job, or a task of an array; whether there is another task to look at.
+    fn place_task(&mut self, candidate: &mut Candidate<'a>) -> bool {
+        let job = candidate.job;
+        if self.tally.is_full(self.ctld, job) || !self.tally.has_licenses(job) {
+            return false;
+        }
+        let (started, size) = (self.outcome.starts.len(), self.plan.size());
+        self.find(candidate);
+        if self.stopped {
+            return false;
+        }
+        let Some(place) = &job.array else { return false };
+        if started < self.outcome.starts.len() {
+            return !self.tally.is_spent(job);
+        }
+        // `bf_max_job_array_resv`: plans for so many tasks of an array.
+        candidate.plans += 1;
+        size < self.plan.size()
+            && candidate.plans < self.limits.max_job_array_resv
+            && candidate.plans < place.n_tasks()
+            && !self.tally.is_full_with(self.ctld, job, candidate.plans)
     }
 
     /// `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
@@ -256,7 +281,7 @@ impl<'a> Cycle<'a> {
         };
         let end = self.now + candidate.limit;
         self.future.add(end, &allocation);
-        self.started.insert(job.id);
+        self.tally.start(job);
         if self.limits.running_job_reserve && self.holds_whole_nodes(job, partition) {
             self.reserve_until(&allocation, end);
         }

@@ -1,6 +1,6 @@
 //! The parameters that the model honours, under slurm.conf's own names and with its defaults.
 
-use crate::Span;
+use crate::{IndexSet, LicenseAsk, Span, array::read_tasks};
 
 use super::{
     BackfillParams, ConfError, Defer, Note, PriorityParams, SchedulerType, known, line::Word,
@@ -63,6 +63,16 @@ pub struct Params {
     pub first_job_id: u32,
     /// `MaxJobId`: when a number comes to it, the next one is `first_job_id` again.
     pub max_job_id: u32,
+    /// `MaxArraySize`: indices of tasks lie below it.
+    pub max_array_size: u32,
+    /// `Licenses`.
+    pub licenses: LicenseAsk,
+    /// `RequeueExit`: exit codes that queue a job again.
+    pub requeue_exit: IndexSet,
+    /// `RequeueExitHold`: exit codes that queue a job again, held.
+    pub requeue_exit_hold: IndexSet,
+    /// `PrologFlags=Alloc`: the prolog runs as soon as nodes are allocated.
+    pub prolog_at_allocation: bool,
     /// `MaxJobCount`.
     pub max_job_count: usize,
     /// `ReturnToService`.
@@ -135,6 +145,11 @@ impl Params {
             over_time_limit: Some(Span::ZERO),
             first_job_id: 1,
             max_job_id: 0x03ff_0000,
+            max_array_size: 1001,
+            licenses: LicenseAsk::default(),
+            requeue_exit: IndexSet::new(),
+            requeue_exit_hold: IndexSet::new(),
+            prolog_at_allocation: false,
             max_job_count: 10_000,
             return_to_service: 0,
             job_requeue: true,
@@ -184,6 +199,11 @@ pub(super) fn read(
             let at = value::one_of(word, &["0", "1", "2"])?;
             params.return_to_service = u32::try_from(at).unwrap_or_default();
         }
+        "maxarraysize" => params.max_array_size = value::up_to(word, 4_000_001)?,
+        "licenses" => params.licenses = licenses(word)?,
+        "requeueexit" => params.requeue_exit = exit_codes(word)?,
+        "requeueexithold" => params.requeue_exit_hold = exit_codes(word)?,
+        "prologflags" => prolog_flags(params, word, notes)?,
         "jobrequeue" => params.job_requeue = value::one_of(word, &["0", "1"])? == 1,
         "authinfo" => auth_info(params, word, notes)?,
         "grestypes" => {
@@ -267,6 +287,48 @@ fn auth_info(params: &mut Params, word: &Word, notes: &mut Vec<Note>) -> Result<
                 notes.push(word.place.note(format!("AuthInfo={key} is not honoured yet")));
             }
         }
+    }
+    Ok(())
+}
+
+fn licenses(word: &Word) -> Result<LicenseAsk, ConfError> {
+    LicenseAsk::parse(&word.value).ok_or_else(|| word.bad("write name:count, such as fluent:30"))
+}
+
+/// `1,5-9`: codes that a script may end with.
+fn exit_codes(word: &Word) -> Result<IndexSet, ConfError> {
+    let codes = read_tasks(&word.value, 256);
+    codes.ok_or_else(|| word.bad("write exit codes from 0 to 255, such as 1,5-9"))
+}
+
+fn prolog_flags(params: &mut Params, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
+    const KNOWN: [&str; 8] = [
+        "Alloc",
+        "Contain",
+        "DeferBatch",
+        "ForceRequeueOnFail",
+        "NoHold",
+        "RunInJob",
+        "Serial",
+        "X11",
+    ];
+    let parts: Vec<_> = word.value.split(',').map(str::trim).collect();
+    for part in &parts {
+        let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(part)) else {
+            let what = format!("PrologFlags does not know `{part}`");
+            return Err(word.value_place.error(what, known::did_you_mean(part, &KNOWN)));
+        };
+        match *known {
+            "Alloc" | "Contain" | "RunInJob" | "X11" => params.prolog_at_allocation = true,
+            "NoHold" => {}
+            other => {
+                notes.push(word.place.note(format!("PrologFlags={other} is not honoured yet")));
+            }
+        }
+    }
+    // Nobody waits for it, so nobody sees it run.
+    if parts.iter().any(|part| part.eq_ignore_ascii_case("NoHold")) {
+        params.prolog_at_allocation = false;
     }
     Ok(())
 }

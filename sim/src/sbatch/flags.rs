@@ -33,6 +33,12 @@ pub(super) enum Flag {
     Requeue,
     NoRequeue,
     Begin,
+    Array,
+    Deadline,
+    TimeMin,
+    Licenses,
+    NoKill,
+    Signal,
     Wrap,
     User,
     Comment,
@@ -123,6 +129,12 @@ const KNOWN: &[(&str, char, Flag)] = &[
     ("requeue", ' ', Flag::Requeue),
     ("no-requeue", ' ', Flag::NoRequeue),
     ("begin", 'b', Flag::Begin),
+    ("array", 'a', Flag::Array),
+    ("deadline", ' ', Flag::Deadline),
+    ("time-min", ' ', Flag::TimeMin),
+    ("licenses", 'L', Flag::Licenses),
+    ("no-kill", 'k', Flag::NoKill),
+    ("signal", ' ', Flag::Signal),
     ("wrap", ' ', Flag::Wrap),
     ("uid", ' ', Flag::User),
     ("comment", ' ', Flag::Comment),
@@ -137,6 +149,14 @@ const KNOWN: &[(&str, char, Flag)] = &[
     ("mail-type", ' ', Flag::NoBearing { value: true }),
     ("mail-user", ' ', Flag::NoBearing { value: true }),
     ("open-mode", ' ', Flag::NoBearing { value: true }),
+    ("acctg-freq", ' ', Flag::NoBearing { value: true }),
+    ("export-file", ' ', Flag::NoBearing { value: true }),
+    ("profile", ' ', Flag::NoBearing { value: true }),
+    ("wait-all-nodes", ' ', Flag::NoBearing { value: true }),
+    ("get-user-env", ' ', Flag::NoBearing { value: false }),
+    ("ignore-pbs", ' ', Flag::NoBearing { value: false }),
+    ("propagate", ' ', Flag::NoBearing { value: false }),
+    ("wait", 'W', Flag::NoBearing { value: false }),
     ("parsable", ' ', Flag::NoBearing { value: false }),
     ("quiet", 'Q', Flag::NoBearing { value: false }),
     ("verbose", 'v', Flag::NoBearing { value: false }),
@@ -145,21 +165,14 @@ const KNOWN: &[(&str, char, Flag)] = &[
 /// What sbatch knows besides.
 #[rustfmt::skip]
 const NOT_MODELLED: &[(&str, char)] = &[
-    ("acctg-freq", ' '), ("array", 'a'), ("batch", ' '), ("bb", ' '), ("bbf", ' '),
+    ("batch", ' '), ("bb", ' '), ("bbf", ' '),
     ("cluster-constraint", ' '), ("clusters", 'M'), ("container", ' '), ("container-id", ' '),
-    ("core-spec", 'S'), ("cpu-freq", ' '),
-    ("deadline", ' '), ("delay-boot", ' '), 
-    ("export-file", ' '), ("extra", ' '), ("get-user-env", ' '),
-    ("gpu-bind", ' '), ("gpu-freq", ' '), 
-    ("ignore-pbs", ' '), ("licenses", 'L'), ("mem-bind", ' '), 
-    ("network", ' '), ("no-kill", 'k'), ("nodefile", 'F'),
-    
-    ("power", ' '), ("prefer", ' '), ("profile", ' '),
-    ("propagate", ' '), ("qos", 'q'), ("reboot", ' '), ("reservation", ' '), ("resv-ports", ' '),
-    ("segment", ' '), ("signal", ' '), 
-    ("stepmgr", ' '), ("switches", ' '), ("test-only", ' '), ("thread-spec", ' '),
-    ("time-min", ' '), ("tmp", ' '), ("tres-bind", ' '),
-    ("tres-per-task", ' '), ("wait", 'W'), ("wait-all-nodes", ' '),
+    ("core-spec", 'S'), ("cpu-freq", ' '), ("delay-boot", ' '), ("extra", ' '),
+    ("gpu-bind", ' '), ("gpu-freq", ' '), ("mem-bind", ' '), ("network", ' '), ("nodefile", 'F'),
+    ("power", ' '), ("prefer", ' '), ("qos", 'q'), ("reboot", ' '), ("reservation", ' '),
+    ("resv-ports", ' '), ("segment", ' '), ("stepmgr", ' '), ("switches", ' '),
+    ("test-only", ' '), ("thread-spec", ' '), ("tmp", ' '), ("tres-bind", ' '),
+    ("tres-per-task", ' '),
 ];
 
 impl Flag {
@@ -170,6 +183,7 @@ impl Flag {
             Self::Hold
                 | Self::Exclusive
                 | Self::Nice
+                | Self::NoKill
                 | Self::Requeue
                 | Self::NoRequeue
                 | Self::Layout(

@@ -46,15 +46,16 @@ fn wrong_command_lines_are_refused_with_column_and_hint() {
     let rows = [
         "--nodez=2",
         "-N 2 -Z",
-        "--array=1-5",
-        "-a 1-5",
+        "--array=5-1",
+        "-a 1-x",
+        "--signal=NOPE",
         "-N0",
         "-n many",
         "-t soon",
         "-w n[1-",
         "--mem=lots",
         "--gres=gpu:a:b:c",
-        "--begin=tomorrow",
+        "--begin=someday",
         "--wrap 'sleep 5",
         "-N",
         "job.sh",
@@ -73,15 +74,16 @@ fn wrong_command_lines_are_refused_with_column_and_hint() {
     insta::assert_snapshot!(found.join("\n"), @"
     --nodez=2             1: sbatch has no flag `--nodez=2`; did you mean `--nodes`?
     -N 2 -Z               6: sbatch has no flag `-Z`; see sbatch(1) for the flags there are
-    --array=1-5           1: `--array=1-5`: the model does not honour sbatch's --array yet; leave it out
-    -a 1-5                1: `-a`: the model does not honour sbatch's --array yet; leave it out
+    --array=5-1           9: `5-1` is not understood; write indices such as 0-7, 1,3,5 or 0-20:4, with %2 for at most two at once
+    -a 1-x                4: `1-x` is not understood; write indices such as 0-7, 1,3,5 or 0-20:4, with %2 for at most two at once
+    --signal=NOPE        10: `NOPE` is not understood; write [B:]signal[@seconds], such as B:USR1@120
     -N0                   3: `0` is not understood; write a number of nodes such as 2, or a range such as 2-4
     -n many               4: `many` is not understood; write a whole number of at least 1
     -t soon               4: `soon` is not understood; write minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]] or UNLIMITED
     -w n[1-               4: `n[1-` has a bracket without its partner; write n[1-3],n7
     --mem=lots            7: `lots` is not understood; write megabytes, or an amount such as 8G
     --gres=gpu:a:b:c      8: `gpu:a:b:c` is not of the form name[:type][:count]; write name[:type][:count], such as gpu:2
-    --begin=tomorrow      9: `tomorrow` is not understood; write now+SECONDS, or now+10minutes, now+2hours, now+1days
+    --begin=someday       9: `someday` is not understood; write now+10minutes, HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], MMDDYY, midnight, noon, teatime, today or tomorrow
     --wrap 'sleep 5       8: the quote is not closed; add a closing '
     -N                    1: `-N` needs a value; write it behind the flag
     job.sh                1: `job.sh`: a script file can't be read here; give the job's commands with --wrap '…'
@@ -137,4 +139,50 @@ fn the_layout_of_cores_and_devices_is_read() {
     assert!(job.contiguous && job.spread && job.use_min_nodes);
     let plane = parse_sbatch("-m plane=4 --wrap true").unwrap();
     assert_eq!((plane.plane, plane.core_order), (Some(4), None));
+}
+
+#[test]
+fn a_script_says_what_the_command_line_does_not() {
+    let script = "\
+#!/bin/sh
+#SBATCH -n 4 --time=10   # four at once
+#SBATCH --gres=gpu:1
+#SBATCH --array=0-3%2
+
+# a comment
+sleep 5
+#SBATCH --exclusive
+";
+    let job = parse_sbatch_script("-t 5 --gres=gpu:2", "run.sh", script).unwrap();
+    assert_eq!((job.name.as_str(), job.tasks), ("run.sh", Some(4)));
+    assert_eq!(job.time_limit, Some(TimeLimit::Of(Span::mins(5))));
+    assert_eq!(job.gres.iter().map(|gres| gres.count).collect::<Vec<_>>(), [2]);
+    assert_eq!((job.array.unwrap().text.as_str(), job.exclusive), ("0-3%2", false));
+    assert_eq!(job.script, script);
+    assert!(parse_sbatch_script("--wrap true", "run.sh", script).is_err());
+    assert!(parse_sbatch_script("", "run.sh", "#SBATCH --nodez=2\n").is_err());
+}
+
+#[test]
+fn the_flags_of_a_jobs_life_are_understood() {
+    let job = parse_sbatch("-L foo:2 -k --signal=B:USR1@120 --time-min=5 --deadline=now+1hour");
+    let job = job.unwrap();
+    assert_eq!((job.licenses.as_deref(), job.no_kill), (Some("foo:2"), true));
+    let warning = Warning { signal: Signal::Usr1, before: Span::secs(120), to_script: true };
+    assert_eq!((job.warning, job.time_min), (Some(warning), Some(Span::mins(5))));
+    assert_eq!(job.deadline, Some(Begin::After(Span::hours(1))));
+    #[rustfmt::skip]
+    let rows = [
+        ("now+90",               Begin::After(Span::secs(90))),
+        ("16:00",                Begin::TimeOfDay(Span::hours(16))),
+        ("4:30pm",               Begin::TimeOfDay(Span::mins(990))),
+        ("noon",                 Begin::TimeOfDay(Span::hours(12))),
+        ("2026-01-01",           Begin::Unix(1_767_225_600)),
+        ("2026-01-01T01:00",     Begin::Unix(1_767_229_200)),
+        ("010126",               Begin::Unix(1_767_225_600)),
+        ("01/01/26",             Begin::Unix(1_767_225_600)),
+    ];
+    for (text, begin) in rows {
+        assert_eq!(parse_sbatch(&format!("-b {text}")).unwrap().begin, Some(begin), "{text}");
+    }
 }

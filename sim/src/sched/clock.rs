@@ -72,7 +72,7 @@ impl Slurmctld {
     /// When the next main cycle that could matter is.
     pub(crate) fn main_due(&self) -> Option<Time> {
         self.params().sched_interval?;
-        let waiting = !self.queue.is_empty();
+        let waiting = self.anybody_waits();
         let asked = self.clock.asked.filter(|_| waiting || !self.begins.is_empty());
         let by_request = asked.map(|asked| self.after_delay(asked));
         let at_once = self.clock.at_once.filter(|_| waiting);

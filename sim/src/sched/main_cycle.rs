@@ -9,7 +9,7 @@ use std::{
     mem,
 };
 
-use crate::{IndexSet, Job, JobId, Mutant, Reason, Slurmctld, Span, Time};
+use crate::{IndexSet, Job, JobId, Mutant, Reason, Slurmctld, Span, Time, tally::Tally};
 
 use super::{
     Decision, QueueKey,
@@ -54,19 +54,26 @@ impl Slurmctld {
         let mut tested = 0;
         for key in &self.queue {
             let Some(job) = cycle.candidate(*key) else { continue };
-            let most_starts = self.params().sched_max_job_start;
-            if most_starts != 0 && most_starts <= cycle.started.len() {
-                return (cycle.decisions, true);
+            // Of an array, as many tasks as find room.
+            loop {
+                let most_starts = self.params().sched_max_job_start;
+                if most_starts != 0 && most_starts <= cycle.tally.n_started() {
+                    return (cycle.decisions, true);
+                }
+                if cycle.waits_for_array(job, key.partition)
+                    || cycle.is_beyond_depth(job, key.partition)
+                {
+                    break;
+                }
+                // Slurm compares before it counts, so one more than the depth is tested.
+                if depth < tested {
+                    return (cycle.decisions, true);
+                }
+                tested += 1;
+                if !cycle.look_at(job, key.partition) {
+                    break;
+                }
             }
-            if cycle.is_beyond_depth(job, key.partition) {
-                continue;
-            }
-            // Slurm compares before it counts, so one more than the depth is tested.
-            if depth < tested {
-                return (cycle.decisions, true);
-            }
-            tested += 1;
-            cycle.look_at(job, key.partition);
         }
         (cycle.decisions, false)
     }
@@ -80,7 +87,10 @@ struct Cycle<'a> {
     /// Nodes that are left for whoever comes next.
     available: IndexSet,
     blocked: BTreeSet<usize>,
-    started: BTreeSet<JobId>,
+    tally: Tally,
+    /// The array, partition and record of the last task that found no room: others of it are
+    /// not tried.
+    rejected: Option<(JobId, usize, JobId)>,
     /// How many jobs of each partition came up, where that is limited.
     depths: BTreeMap<usize, usize>,
     /// Reasons given in this cycle.
@@ -96,7 +106,8 @@ impl<'a> Cycle<'a> {
             nodes: NodesNow::new(ctld),
             available: ctld.up.clone(),
             blocked: BTreeSet::new(),
-            started: BTreeSet::new(),
+            tally: Tally::new(ctld),
+            rejected: None,
             depths: BTreeMap::new(),
             reasons: BTreeMap::new(),
             decisions: vec![],
@@ -105,7 +116,7 @@ impl<'a> Cycle<'a> {
 
     /// The job, unless it has started meanwhile or this partition doesn't take it.
     fn candidate(&self, key: QueueKey) -> Option<&'a Job> {
-        let job = self.ctld.job(key.job).filter(|_| !self.started.contains(&key.job))?;
+        let job = self.ctld.job(key.job).filter(|job| !self.tally.is_spent(job))?;
         self.ctld.partition_refusal(job, key.partition).is_none().then_some(job)
     }
 
@@ -128,7 +139,30 @@ impl<'a> Cycle<'a> {
         self.reasons.get(&job.id).unwrap_or(&job.reason)
     }
 
-    fn look_at(&mut self, job: &Job, partition: usize) {
+    /// Whether a task isn't tried: another one of its array wasn't given room, or as many run as
+    /// may.
+    fn waits_for_array(&mut self, job: &Job, partition: usize) -> bool {
+        let Some(array) = job.array.as_ref().map(|place| place.job) else { return false };
+        if let Some((other, place, record)) = self.rejected
+            && (other, place) == (array, partition)
+            && record != job.id
+        {
+            let reason = self.ctld.job(record).map(|job| self.reason_of(job).clone());
+            if let Some(reason) = reason {
+                self.wait(job, reason);
+            }
+            return true;
+        }
+        self.rejected = Some((array, partition, job.id));
+        let full = self.tally.is_full(self.ctld, job);
+        if full {
+            self.wait(job, Reason::JobArrayTaskLimit);
+        }
+        full
+    }
+
+    /// Starts it if it finds room; whether there is another task of it to look at.
+    fn look_at(&mut self, job: &Job, partition: usize) -> bool {
         if self.blocked.contains(&partition) {
             // Only who had no reason of their own now waits for others.
             if matches!(
@@ -137,24 +171,33 @@ impl<'a> Cycle<'a> {
             ) {
                 self.wait(job, Reason::Priority);
             }
-            return;
+            return false;
         }
         let required = &job.ask.required;
         if self.reason_of(job).is_not_avail() && !self.available.holds(required) {
-            return;
+            return false;
         }
         let mut left = self.available.clone();
         left.keep(&self.ctld.partition_nodes[partition]);
         if left.len() < job.ask.min_nodes as usize {
             self.wait(job, Reason::NodesUnavailable);
-            return self.block(partition);
+            self.block(partition);
+            return false;
+        }
+        if !self.tally.has_licenses(job) {
+            self.refuse(job, partition, Refusal::NotAvail(Reason::Licenses));
+            return false;
         }
         match self.nodes.start(job, partition, &self.available) {
             Ok(allocation) => {
-                self.started.insert(job.id);
                 self.decisions.push(Decision::Start { job: job.id, partition, allocation });
+                self.rejected = None;
+                self.tally.start(job)
             }
-            Err(refusal) => self.refuse(job, partition, refusal),
+            Err(refusal) => {
+                self.refuse(job, partition, refusal);
+                false
+            }
         }
     }
 

@@ -81,7 +81,9 @@ fn holding_takes_a_job_out_of_the_queue_and_releasing_puts_it_back() {
     lab.ctld.release(lab.now, job, &"user".into()).unwrap();
     lab.pass(2);
     assert_eq!(lab.state_of(job), "RUNNING None");
-    assert!(lab.ctld.hold(lab.now, job, &root()).is_err());
+    // A running job is held for the time when it waits again.
+    lab.ctld.hold(lab.now, job, &root()).unwrap();
+    assert_eq!(lab.state_of(job), "RUNNING JobHeldAdmin");
 }
 
 #[test]

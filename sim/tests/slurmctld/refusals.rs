@@ -71,7 +71,7 @@ fn job_numbers_begin_again_before_max_job_id_and_skip_those_in_use() {
 #[test]
 fn max_job_count_is_kept() {
     let mut lab =
-        Lab::new("MaxJobCount=2\nNodeName=n1 CPUs=4\nPartitionName=main Nodes=n1 Default=YES\n");
+        Lab::new("MaxJobCount=3\nNodeName=n1 CPUs=4\nPartitionName=main Nodes=n1 Default=YES\n");
     lab.sbatch("-n1");
     lab.sbatch("-n1");
     assert_eq!(lab.try_sbatch("-n1"), Err("11 Resource temporarily unavailable".into()));
