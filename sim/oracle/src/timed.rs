@@ -15,11 +15,22 @@ mod twin;
 pub use judge::{Judgement, judge};
 pub use real::record;
 
-use crate::case::{Case, CaseError};
+use crate::{
+    case::{Case, CaseError},
+    view::View,
+};
 
 include!(concat!(env!("OUT_DIR"), "/timed.rs"));
 
 /// The recordings that are kept in this crate, by name.
 pub fn recordings() -> Result<Vec<(String, Case)>, (String, CaseError)> {
     crate::case::read_all(TIMED)
+}
+
+/// A line of `sprio -l`: what it says of the job that it begins with.
+fn put_priority(line: &str, view: &mut View) {
+    let mut words = line.split_whitespace();
+    if let Some(job) = words.next() {
+        view.set(&format!("job {job}"), "sprio", words.collect::<Vec<_>>().join(" "));
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_sim::Time;
+
 use crate::{
     case::{Case, Record},
     operation::{NotModelled, Operation},
@@ -35,8 +37,11 @@ pub fn judge(case: &Case) -> Result<Judgement, NotModelled> {
                 format!("`{}`: Slurm said {}, the model {answer}", step.operation, record.answer);
             judgement.wrong.push(text);
         }
-        let model = super::twin::look(twin.at(record.seen_ms));
-        judgement.compare_waiting(case.within, record, &model);
+        let model = super::twin::look(twin.at(record.seen_ms), Time::from_ms(record.seen_ms));
+        // Between a change and the schedulers' next look, neither side knows what will come of it.
+        if step.operation.starts_with("wait") {
+            judgement.compare_waiting(case.within, record, &model);
+        }
         last = (record.view.clone(), model);
     }
     judgement.compare_end(case.within, &last.0, &last.1);
@@ -83,6 +88,9 @@ impl Judgement {
                     key,
                 );
             }
+        }
+        for job in model.things.keys().filter(|job| !slurm.things.contains_key(*job)) {
+            self.wrong.push(format!("{job} is forgotten in the end, in the model it isn't"));
         }
         self.compare_order(slurm, model);
     }

@@ -12,7 +12,7 @@ const LOOK: &str = "export SLURM_TIME_FORMAT=%s
 date +%s.%N
 scontrol -a -o show jobs
 echo --
-grep -q PriorityWeight /etc/slurm/slurm.conf && sprio -h -o '%i %Y %A %J %P %N'";
+grep -q PriorityWeight /etc/slurm/slurm.conf && sprio -h -l";
 
 /// The second in which slurmctld began to look at its queue and at limits. With a fast clock this is
 /// a while after it was started.
@@ -48,7 +48,7 @@ fn read(said: &str, boot: u64) -> View {
         put_job(line, boot, &mut view);
     }
     for line in priorities.lines() {
-        put_priority(line, &mut view);
+        super::put_priority(line, &mut view);
     }
     view
 }
@@ -71,13 +71,4 @@ fn put_job(line: &str, boot: u64, view: &mut View) {
         }
     }
     view.set(&job, "state", state);
-}
-
-/// `7 1013 500 513 0 0`: number, priority, age, size, partition, nice.
-fn put_priority(line: &str, view: &mut View) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    if let [number, priority, age, size, partition, nice] = words[..] {
-        let text = format!("{priority}={age}+{size}+{partition}-{nice}");
-        view.set(&format!("job {number}"), "sprio", text);
-    }
 }

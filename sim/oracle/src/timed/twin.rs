@@ -5,10 +5,13 @@ use drawbridge_sim::{Job, JobState, Slurmctld, Time};
 use crate::view::View;
 
 /// What is seen of the model now.
-pub(super) fn look(ctld: &Slurmctld) -> View {
+pub(super) fn look(ctld: &Slurmctld, now: Time) -> View {
     let mut view = View::default();
     for job in ctld.jobs() {
         put_job(job, &mut view);
+    }
+    for row in ctld.sprio(now) {
+        super::put_priority(&row.to_string(), &mut view);
     }
     view
 }
