@@ -17,6 +17,7 @@ use crate::{
 
 pub(crate) use clock::{Clock, next_tick};
 pub(crate) use nodes_now::NodesNow;
+use nodes_now::Refusal;
 
 /// A job's place in the queue of one of its partitions: the least is looked at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,15 +81,33 @@ impl Slurmctld {
         job.partitions.iter().enumerate().map(place).collect()
     }
 
-    /// A new job waits for `Priority` from the start where another comes first.
+    /// What a new job waits for from the start: others that come first, or nodes.
     pub(crate) fn compare_with_queue(&mut self, now: Time, id: JobId) {
-        let outranked = self.params().defer == Defer::No
-            && self.job(id).is_some_and(|job| {
-                job.reason == Reason::None && job.priority != 0 && self.is_outranked(now, job)
-            });
-        if outranked {
-            self.set_reason(id, Reason::Priority);
+        let Some(job) = self.job(id).filter(|job| job.reason == Reason::None && job.priority != 0)
+        else {
+            return;
+        };
+        let outranked = self.params().defer == Defer::No && self.is_outranked(now, job);
+        let nodes = self.nodes_at_submit(job);
+        if let Some(reason) = nodes.or(outranked.then_some(Reason::Priority)) {
+            self.set_reason(id, reason);
         }
+    }
+
+    /// Why the nodes wouldn't do, in the first partition that says something definite.
+    fn nodes_at_submit(&self, job: &Job) -> Option<Reason> {
+        let nodes = NodesNow::new(self);
+        let mut keys = self.queue_keys(job);
+        keys.sort();
+        for key in keys {
+            match nodes.would_do(job, key.partition) {
+                Ok(()) => return None,
+                Err(Refusal::Busy) => return Some(Reason::Resources),
+                Err(Refusal::NotAvail(reason)) => return Some(reason),
+                Err(Refusal::Never) => {}
+            }
+        }
+        None
     }
 
     fn is_outranked(&self, now: Time, job: &Job) -> bool {

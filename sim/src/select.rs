@@ -40,7 +40,12 @@ enum Mode {
     Now,
     /// Find out when and where it could start.
     Later,
+    /// Find out whether it ever could: nothing is held.
+    Ever,
 }
+
+/// What is held of an idle node.
+static NOTHING: Usage = Usage::nothing();
 
 /// What is held of each node: as it is, but for the nodes that `changed` describes.
 #[derive(Clone, Debug)]
@@ -71,7 +76,10 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn usage(&self, index: usize) -> &Usage {
-        self.changed.get(&index).unwrap_or(&self.nodes[index].usage)
+        self.changed.get(&index).unwrap_or_else(|| match self.mode {
+            Mode::Now | Mode::Later => &self.nodes[index].usage,
+            Mode::Ever => &NOTHING,
+        })
     }
 
     pub(crate) fn take(&mut self, allocation: &Allocation) {
@@ -87,15 +95,16 @@ impl<'a> View<'a> {
     }
 
     /// The same nodes with nothing held.
-    pub(crate) fn empty(nodes: &'a [Node]) -> Self {
-        let busy = nodes.iter().enumerate().filter(|(_, node)| !node.jobs.is_empty());
-        let changed = busy.map(|(index, _)| (index, Usage::default())).collect();
-        Self { nodes, mode: Mode::Later, changed }
+    pub(crate) const fn empty(nodes: &'a [Node]) -> Self {
+        Self { nodes, mode: Mode::Ever, changed: BTreeMap::new() }
     }
 
     fn usage_mut(&mut self, index: usize) -> &mut Usage {
-        let usage = &self.nodes[index].usage;
-        self.changed.entry(index).or_insert_with(|| usage.clone())
+        if !self.changed.contains_key(&index) {
+            let usage = self.usage(index).clone();
+            self.changed.insert(index, usage);
+        }
+        self.changed.entry(index).or_default()
     }
 }
 

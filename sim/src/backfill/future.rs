@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::{
     Allocation, IndexSet, Job, JobState, Slurmctld, Time,
-    select::{self, Ask, Policy, View},
+    select::{self, Ask, Policy, Share, View},
 };
 
 /// How long a job without a limit is taken to run.
@@ -55,7 +55,11 @@ impl Wish<'_> {
     /// CPUs without which no node needs to be looked at.
     fn least_cpus(&self) -> u64 {
         let ask = self.ask;
-        u64::from(if ask.overcommit { ask.min_nodes } else { ask.min_cpus() })
+        match self.policy.share {
+            Share::Yes(_) | Share::Force(_) => 0,
+            Share::Exclusive | Share::No if ask.overcommit => ask.min_nodes.into(),
+            Share::Exclusive | Share::No => ask.min_cpus().into(),
+        }
     }
 }
 

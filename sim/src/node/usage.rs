@@ -24,6 +24,19 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Nothing is held.
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            cores: IndexSet::new(),
+            shared: vec![],
+            cpus: 0,
+            memory_mib: 0,
+            gres: BTreeMap::new(),
+            n_sharing: 0,
+            n_alone: 0,
+        }
+    }
+
     /// The cores on which `row` jobs more than one are.
     pub(crate) fn row(&self, row: usize) -> Option<&IndexSet> {
         row.checked_sub(1).map_or(Some(&self.cores), |row| self.shared.get(row))

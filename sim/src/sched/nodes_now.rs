@@ -19,8 +19,6 @@ use crate::{
 pub(crate) struct NodesNow<'a> {
     ctld: &'a Slurmctld,
     view: View<'a>,
-    /// As if nothing were held; made when it is first needed.
-    idle: Option<View<'a>>,
     /// Nodes that some job holds.
     busy: IndexSet,
     /// Nodes that a job holds as a whole.
@@ -42,7 +40,6 @@ impl<'a> NodesNow<'a> {
         Self {
             ctld,
             view: View::of(&ctld.nodes),
-            idle: None,
             busy: ctld.busy.clone(),
             unshared: ctld.unshared.clone(),
         }
@@ -55,22 +52,47 @@ impl<'a> NodesNow<'a> {
         partition: usize,
         available: &IndexSet,
     ) -> Result<Arc<Allocation>, Refusal> {
-        let (ctld, policy) = (self.ctld, self.ctld.policy(partition));
+        let policy = self.ctld.policy(partition);
+        let (candidates, free) = self.candidates(job, partition, available)?;
+        if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
+            self.take(&allocation, job.ask.exclusive || policy.exclusive());
+            return Ok(allocation);
+        }
+        Err(self.why_not(job, partition, &candidates, &free))
+    }
+
+    /// Whether the nodes in service would do, whoever holds some of them: asked when a job is
+    /// submitted.
+    pub(crate) fn would_do(&self, job: &Job, partition: usize) -> Result<(), Refusal> {
+        let ctld = self.ctld;
+        let (candidates, free) = self.candidates(job, partition, &ctld.up)?;
+        if free.len() < ctld.partition_nodes[partition].len()
+            && select::select(&View::empty(&ctld.nodes), &free, &job.ask, ctld.policy(partition))
+                .is_none()
+        {
+            return Err(self.why_not(job, partition, &candidates, &free));
+        }
+        Ok(())
+    }
+
+    /// Nodes that it may have, and those of them that nobody keeps for themselves.
+    fn candidates(
+        &self,
+        job: &Job,
+        partition: usize,
+        available: &IndexSet,
+    ) -> Result<(IndexSet, IndexSet), Refusal> {
         if !available.holds(&job.ask.required) {
             return Err(self.not_avail(job, partition, available));
         }
         let mut candidates = available.clone();
-        candidates.keep(&ctld.partition_nodes[partition]);
+        candidates.keep(&self.ctld.partition_nodes[partition]);
         candidates.subtract(&job.ask.excluded);
-        let exclusive = job.ask.exclusive || policy.exclusive();
+        let exclusive = job.ask.exclusive || self.ctld.policy(partition).exclusive();
         let mut free = candidates.clone();
-        free.subtract(&ctld.completing);
+        free.subtract(&self.ctld.completing);
         free.subtract(if exclusive { &self.busy } else { &self.unshared });
-        if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
-            self.take(&allocation, exclusive);
-            return Ok(allocation);
-        }
-        Err(self.why_not(job, partition, &candidates, &free))
+        Ok((candidates, free))
     }
 
     fn take(&mut self, allocation: &Allocation, exclusive: bool) {
@@ -84,7 +106,7 @@ impl<'a> NodesNow<'a> {
     }
 
     fn why_not(
-        &mut self,
+        &self,
         job: &Job,
         partition: usize,
         candidates: &IndexSet,
@@ -92,13 +114,13 @@ impl<'a> NodesNow<'a> {
     ) -> Refusal {
         let ctld = self.ctld;
         let policy = ctld.policy(partition);
-        let idle = self.idle.get_or_insert_with(|| View::empty(&ctld.nodes));
+        let idle = View::empty(&ctld.nodes);
         let enough = job.ask.min_nodes as usize <= free.len();
-        if enough && select::select(idle, candidates, &job.ask, policy).is_some() {
+        if enough && select::select(&idle, candidates, &job.ask, policy).is_some() {
             return Refusal::Busy;
         }
         let all = &ctld.partition_nodes[partition];
-        if select::select(idle, all, &job.ask, policy).is_none() {
+        if select::select(&idle, all, &job.ask, policy).is_none() {
             return Refusal::Never;
         }
         let mut held = candidates.clone();

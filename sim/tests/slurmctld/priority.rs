@@ -125,3 +125,28 @@ fn small_jobs_are_favoured_relative_to_time() {
 ";
     assert_eq!(sprio(&lab), real);
 }
+
+#[test]
+fn age_counts_from_when_a_job_could_run_and_is_looked_at_every_calc_period() {
+    let conf = "AccountingStorageType=accounting_storage/slurmdbd\nPriorityWeightAge=1000000\n\
+                PriorityMaxAge=60\nPriorityCalcPeriod=1\nNodeName=n[1-4] CPUs=16\n\
+                PartitionName=main Nodes=ALL Default=YES\n";
+    let mut lab = Lab::new(conf);
+    let first = lab.sbatch("-N4 --exclusive -t 600");
+    lab.at_secs(6);
+    let mut jobs = vec![lab.sbatch("-n1")];
+    lab.at_secs(9);
+    for args in ["--nice=100", "--hold", "--begin=now+30"] {
+        jobs.push(lab.sbatch(&format!("-n1 {args}")));
+    }
+    jobs.push(lab.sbatch(&format!("-n1 -d afterany:{first}")));
+    let priorities = |lab: &Lab| -> Vec<u32> {
+        jobs.iter().map(|job| lab.ctld.job(*job).unwrap().priority).collect()
+    };
+    lab.at_secs(59);
+    assert_eq!(priorities(&lab), [1, 1, 0, 1, 1]);
+    lab.at_secs(61);
+    assert_eq!(priorities(&lab), [15_000, 14_066, 0, 5_833, 1]);
+    lab.at_secs(121);
+    assert_eq!(priorities(&lab), [31_666, 30_733, 0, 22_500, 1]);
+}
