@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use drawbridge_sim::{
-    JobBehaviour, JobId, JobUpdate, NodeUpdate, PartitionName, Signal, SlurmNode, Submission,
-    TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
+    JobBehaviour, JobId, JobTarget, JobUpdate, NodeUpdate, PartitionName, Requeue, Signal,
+    SlurmNode, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
 };
 
 /// What the model can't be asked. Counted apart, never as equal.
@@ -18,7 +18,8 @@ pub(crate) enum Operation {
     Submit(Box<Submission>),
     /// sbatch itself refuses it.
     BadCommand,
-    Cancel(JobId),
+    Cancel(JobTarget),
+    Requeue(Vec<JobId>, Requeue),
     /// The script ends.
     Finish(JobId, Signal),
     Hold(Vec<JobId>),
@@ -40,7 +41,9 @@ impl Operation {
         let rest: Vec<_> = words.collect();
         match first {
             "sbatch" => submit(text),
-            "scancel" if rest.is_empty() => Ok(Self::Cancel(job(second)?)),
+            "scancel" if rest.is_empty() => {
+                JobTarget::parse(second).map(Self::Cancel).ok_or_else(|| unknown(text))
+            }
             "finish" => {
                 let code: u8 =
                     rest.first().map_or(Some(0), |code| code.parse().ok()).unwrap_or(255);
@@ -93,6 +96,8 @@ fn control(verb: &str, rest: &[&str], text: &str) -> Result<Operation, NotModell
     match verb {
         "hold" => Ok(Operation::Hold(jobs(&rest.concat())?)),
         "release" => Ok(Operation::Release(jobs(&rest.concat())?)),
+        "requeue" => Ok(Operation::Requeue(jobs(&rest.concat())?, Requeue::Plain)),
+        "requeuehold" => Ok(Operation::Requeue(jobs(&rest.concat())?, Requeue::Hold)),
         "update" => update(rest, text),
         _ => Err(unknown(text)),
     }
@@ -144,6 +149,12 @@ fn job_update(pairs: &[(&str, &str)], text: &str) -> Result<JobUpdate, NotModell
                 update.partitions = Some(value.split(',').map(PartitionName::from).collect());
             }
             "numnodes" => update.nodes = Some(node_counts(value).ok_or_else(bad)?),
+            "nice" => update.nice = Some(value.parse().map_err(|_| bad())?),
+            "numtasks" => update.tasks = Some(value.parse().map_err(|_| bad())?),
+            "dependency" => update.dependency = Some((*value).to_owned()),
+            "licenses" => update.licenses = Some((*value).to_owned()),
+            "features" => update.constraints = Some((*value).to_owned()),
+            "arraytaskthrottle" => update.throttle = Some(value.parse().map_err(|_| bad())?),
             "comment" => update.comment = Some((*value).to_owned()),
             _ => return Err(bad()),
         }

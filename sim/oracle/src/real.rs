@@ -108,6 +108,8 @@ fn job_look(line: &str) -> JobLook {
     let get = |key: &str| value(line, key).unwrap_or_default();
     JobLook {
         number: get("JobId"),
+        array: value(line, "ArrayJobId")
+            .map(|job| format!("{job}_{}", value(line, "ArrayTaskId").unwrap_or_default())),
         state: get("JobState"),
         reason: get("Reason"),
         priority: get("Priority"),

@@ -1,8 +1,8 @@
 //! The model's side.
 
 use drawbridge_sim::{
-    Epoch, Job, JobState, Mutant, Node, NodeShare, NodeUpdate, Release, SlurmConfig, SlurmError,
-    SlurmNode, Slurmctld, Time, UserName,
+    ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node, NodeShare,
+    NodeUpdate, Release, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
 };
 
 use crate::{
@@ -52,9 +52,10 @@ impl Twin {
             Operation::BadCommand => return Answer::Refused("bad command line".into()),
             Operation::Cancel(job) => ctld.cancel(now, job, &root),
             Operation::Finish(job, signal) => {
-                let _ = ctld.signal(now, job, signal, &root);
+                let _ = ctld.signal(now, one_record(ctld, job), signal, &root);
                 Ok(())
             }
+            Operation::Requeue(jobs, how) => all(jobs, |job| ctld.requeue(now, job, how, &root)),
             Operation::Hold(jobs) => all(jobs, |job| ctld.hold(now, job, &root)),
             Operation::Release(jobs) => all(jobs, |job| ctld.release(now, job, &root)),
             Operation::UpdateJob(job, update) => ctld.update_job(now, job, &update, &root),
@@ -109,6 +110,16 @@ fn all<T>(
     told
 }
 
+/// The record of that number alone, though it be an array's.
+fn one_record(ctld: &Slurmctld, job: JobId) -> JobTarget {
+    match ctld.job(job).and_then(|job| job.array.as_ref()) {
+        Some(ArrayPlace { job, tasks: ArrayTasks::One(task), .. }) => {
+            JobTarget::Tasks(*job, [*task as usize].into_iter().collect())
+        }
+        Some(_) | None => JobTarget::Job(job),
+    }
+}
+
 fn update_nodes(
     ctld: &mut Slurmctld,
     now: Time,
@@ -123,6 +134,7 @@ fn job_look(job: &Job) -> JobLook {
     let held = job.allocation.as_ref();
     JobLook {
         number: job.id.to_string(),
+        array: job.array.as_ref().map(|_| job.squeue_id().replace(['[', ']'], "")),
         state: job.squeue_state().into(),
         reason: job.reason.squeue().replace(' ', "_"),
         priority: job.priority.to_string(),

@@ -70,6 +70,8 @@ impl View {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobLook {
     pub(crate) number: String,
+    /// `12_3`, `12_4-7%2`.
+    pub(crate) array: Option<String>,
     pub(crate) state: String,
     pub(crate) reason: String,
     pub(crate) priority: String,
@@ -89,6 +91,9 @@ impl JobLook {
         let name = format!("job {}", self.number);
         let pending = self.state == "PENDING";
         let running = self.state == "RUNNING";
+        if let Some(array) = self.array {
+            view.set(&name, "array", array);
+        }
         view.set(&name, "reason", self.reason);
         view.set(&name, "partition", self.partition);
         view.set(&name, "restarts", self.restarts);
