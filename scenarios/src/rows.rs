@@ -207,7 +207,7 @@ fn slurm_node_row(node: &Node, kube: Option<Object<'_>>, slurm: &Slurmctld) -> N
     NodeRow {
         name: kube.map_or(slurm_name.clone(), |node| node.name().to_owned()),
         slurm_name: Some(slurm_name),
-        state: node.sinfo_state().to_owned(),
+        state: node.sinfo_state().to_string(),
         reason: node.reason.as_ref().map(|reason| reason.text.clone()),
         cordoned: kube.is_some_and(Object::is_cordoned),
         cpus: node.spec.cpus,

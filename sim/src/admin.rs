@@ -1,12 +1,26 @@
-//! What operators change: nodes that go out of and into service.
+//! What operators change of nodes: into service, out of it, and what they are.
+//!
+//! ```text
+//!   resume, undrain ──▶ idle* ──the next ping, within a second──▶ idle
+//!   noresp          ──▶ idle* ──the next round of pings─────────▶ idle
+//!   down            ──▶ down  ──a ping, if ReturnToService=2────▶ idle
+//! ```
+
+use std::sync::Arc;
 
 use crate::{
-    JobId, NodeReason, NodeUpdate, SlurmError, SlurmNode, Slurmctld, Span, Time, UserName,
+    JobId, NodeFlags, NodeReason, NodeUpdate, SlurmError, SlurmNode, Slurmctld, Span, Time,
+    UserName,
+    conf::{NodeSpec, comma_words},
+    node::Service,
+    sched::next_tick,
     slurmctld::Event,
 };
 
-/// From `state=down` until the node's slurmd registers again, where `ReturnToService=2`.
-const REGISTERS_AFTER: Span = Span::secs(1);
+/// From a ping until the slurmd's answer is there.
+const ANSWER: Span = Span::ms(20);
+/// The controller's first round of pings.
+pub(crate) const FIRST_PING: Time = Time::from_ms(3000);
 
 impl Slurmctld {
     /// Changes a node, as `root` does with `scontrol update node`.
@@ -27,55 +41,240 @@ impl Slurmctld {
         update: NodeUpdate,
         by: &UserName,
     ) -> Result<(), SlurmError> {
-        let place = *self.node_places.get(node).ok_or(SlurmError::InvalidNodeName)?;
         if !Self::is_operator(by) {
             return Err(SlurmError::UserIdMissing);
         }
-        let reason = |text| Some(NodeReason { text, by: by.to_string(), at: now });
-        match update {
-            NodeUpdate::Drain { reason: text } => self.with_node(place, |node| {
-                (node.drain, node.reason) = (true, reason(text));
-            }),
-            NodeUpdate::Down { reason: text } => self.take_down(now, place, reason(text)),
-            NodeUpdate::Resume => self.resume(place, true)?,
-            NodeUpdate::Undrain => self.resume(place, false)?,
-            NodeUpdate::Comment(text) => self.nodes[place].comment = text,
-        }
+        // Slurm looks at the queue again whether or not it could do it.
         self.ask_for_cycle(now);
-        Ok(())
-    }
-
-    fn resume(&mut self, place: usize, from_down: bool) -> Result<(), SlurmError> {
-        let node = &self.nodes[place];
-        let out_of_service = node.drain || (node.down && from_down);
-        if !out_of_service {
-            return Err(SlurmError::InvalidNodeState);
-        }
-        self.with_node(place, |node| {
-            node.drain = false;
-            node.down &= !from_down;
-            if !node.down {
-                node.reason = None;
+        let place = *self.node_places.get(node).ok_or(SlurmError::InvalidNodeName)?;
+        let by = Operator { now, by };
+        match update {
+            NodeUpdate::Drain { reason } => self.drain(place, NodeFlags::DRAIN, &reason, &by),
+            NodeUpdate::Fail { reason } => self.drain(place, NodeFlags::FAIL, &reason, &by),
+            NodeUpdate::Down { reason } => self.down_by_hand(place, &reason, &by),
+            NodeUpdate::Resume => return self.resume(now, place),
+            NodeUpdate::Undrain => return self.undrain(now, place),
+            NodeUpdate::Idle => return self.make_idle(place),
+            NodeUpdate::Future => return self.make_future(now, place),
+            NodeUpdate::NoResp => self.make_silent(now, place),
+            NodeUpdate::Allocated => {
+                let runs = self.nodes[place].has_running_jobs();
+                return runs.then_some(()).ok_or(SlurmError::InvalidNodeState);
             }
-        });
+            NodeUpdate::Power => return Err(SlurmError::InvalidNodeState),
+            NodeUpdate::Reason(text) => self.with_node(place, |node| by.set_reason(node, &text)),
+            NodeUpdate::Comment(text) => self.nodes[place].comment = text,
+            NodeUpdate::Extra(text) => self.nodes[place].extra = text,
+            NodeUpdate::Weight(weight) => self.with_spec(place, |spec| spec.weight = weight),
+            NodeUpdate::Features { available, active } => {
+                return self.update_features(place, available.as_deref(), active.as_deref());
+            }
+        }
         Ok(())
     }
 
-    fn take_down(&mut self, now: Time, place: usize, reason: Option<NodeReason>) {
-        self.with_node(place, |node| (node.down, node.reason) = (true, reason));
+    fn drain(&mut self, place: usize, flag: NodeFlags, reason: &str, by: &Operator<'_>) {
+        const BOTH: NodeFlags = NodeFlags::DRAIN.with(NodeFlags::FAIL);
+        self.with_node(place, |node| {
+            by.set_reason(node, reason);
+            node.flags = node.flags.without(BOTH).with(flag);
+        });
+    }
+
+    fn down_by_hand(&mut self, place: usize, reason: &str, by: &Operator<'_>) {
+        let same = self.nodes[place].reason.as_ref().is_some_and(|old| old.text == reason);
+        if self.nodes[place].is_down() && same {
+            return;
+        }
+        self.with_node(place, |node| by.set_reason(node, reason));
+        self.take_down(by.now, place, Service::Down);
+    }
+
+    /// Out of service, and its jobs are lost.
+    pub(crate) fn take_down(&mut self, now: Time, place: usize, service: Service) {
+        self.with_node(place, |node| node.service = service);
         let lost: Vec<JobId> = self.nodes[place].jobs.iter().copied().collect();
         for job in lost {
             self.lose_node(now, job, place);
         }
-        if self.params().return_to_service == 2 {
-            let node = place;
-            self.events.push(now + REGISTERS_AFTER, Event::NodeRegisters { node });
+        if service == Service::Down && self.params().return_to_service == 2 {
+            let at = self.next_ping_of(now, place);
+            self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
         }
     }
 
+    fn resume(&mut self, now: Time, place: usize) -> Result<(), SlurmError> {
+        const CLEARED: NodeFlags = NodeFlags::DRAIN
+            .with(NodeFlags::FAIL)
+            .with(NodeFlags::REBOOT_REQUESTED)
+            .with(NodeFlags::REBOOT_ISSUED);
+        let node = &self.nodes[place];
+        let away = matches!(node.service, Service::Down | Service::Future);
+        let flagged = node
+            .flags
+            .has_any(NodeFlags::DRAIN.with(NodeFlags::FAIL).with(NodeFlags::REBOOT_REQUESTED));
+        if node.flags.has(NodeFlags::INVALID_REG) || !(away || flagged) {
+            return Err(SlurmError::InvalidNodeState);
+        }
+        let unheard = away || node.is_drained();
+        self.with_node(place, |node| {
+            node.flags = node.flags.without(CLEARED);
+            if away {
+                node.service = Service::Up;
+            }
+        });
+        self.node_is_up(place);
+        if unheard {
+            self.must_register(now, place);
+        }
+        Ok(())
+    }
+
+    fn undrain(&mut self, now: Time, place: usize) -> Result<(), SlurmError> {
+        if self.nodes[place].flags.has(NodeFlags::INVALID_REG) {
+            return Err(SlurmError::InvalidNodeState);
+        }
+        self.with_node(place, |node| node.flags = node.flags.without(NodeFlags::DRAIN));
+        self.node_is_up(place);
+        if self.nodes[place].service != Service::Future {
+            self.must_register(now, place);
+        }
+        Ok(())
+    }
+
+    fn make_idle(&mut self, place: usize) -> Result<(), SlurmError> {
+        let node = &self.nodes[place];
+        let there = match node.service {
+            Service::Down => true,
+            Service::Up => !node.has_running_jobs(),
+            Service::Unknown | Service::Future | Service::Deleted => false,
+        };
+        if node.flags.has(NodeFlags::INVALID_REG) || !there {
+            return Err(SlurmError::InvalidNodeState);
+        }
+        self.with_node(place, |node| {
+            node.flags = node.flags.without(NodeFlags::DRAIN.with(NodeFlags::FAIL));
+            node.service = Service::Up;
+        });
+        self.node_is_up(place);
+        Ok(())
+    }
+
+    fn make_future(&mut self, now: Time, place: usize) -> Result<(), SlurmError> {
+        let node = &self.nodes[place];
+        if node.service != Service::Down && (node.service != Service::Up || node.has_running_jobs())
+        {
+            return Err(SlurmError::InvalidNodeState);
+        }
+        self.take_down(now, place, Service::Future);
+        self.with_node(place, |node| {
+            let dynamic = node.flags.has(NodeFlags::DYNAMIC_NORM);
+            node.flags = NodeFlags::NONE.set(NodeFlags::DYNAMIC_NORM, dynamic);
+        });
+        Ok(())
+    }
+
+    fn make_silent(&mut self, now: Time, place: usize) {
+        self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
+        let at = self.next_round(now);
+        self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
+    }
+
+    fn update_features(
+        &mut self,
+        place: usize,
+        available: Option<&str>,
+        active: Option<&str>,
+    ) -> Result<(), SlurmError> {
+        let spec = &self.nodes[place].spec;
+        let all = available.map_or_else(|| spec.features.clone(), comma_words);
+        let given = active.map(comma_words);
+        let used = given.clone().unwrap_or_else(|| spec.active_features.clone());
+        if !used.iter().all(|feature| all.contains(feature)) {
+            return Err(SlurmError::ActiveFeatureNotSubset);
+        }
+        self.with_spec(place, |spec| {
+            spec.active_features = given.unwrap_or_else(|| all.clone());
+            spec.features = all;
+        });
+        Ok(())
+    }
+
+    /// With accounting, whoever is in service again has no reason any more; without it the reason
+    /// stays to be read until a job starts there.
+    fn node_is_up(&mut self, place: usize) {
+        let out = NodeFlags::DRAIN.with(NodeFlags::FAIL);
+        let node = &self.nodes[place];
+        if self.params().slurmdbd && !node.is_down() && !node.flags.has_any(out) {
+            self.with_node(place, |node| node.reason = None);
+        }
+    }
+
+    /// Takes no jobs before its slurmd answered a ping that goes out at once.
+    fn must_register(&mut self, now: Time, place: usize) {
+        self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
+        self.pinged = next_tick(now);
+        self.events.push(self.pinged + ANSWER, Event::NodeRegisters { node: place });
+    }
+
+    /// Its slurmd says that it is there. The reason stays to be read, as Slurm leaves it.
     pub(crate) fn node_registers(&mut self, now: Time, place: usize) {
-        // Its reason stays to be read, as Slurm leaves it.
-        self.with_node(place, |node| node.down = false);
-        self.ask_for_cycle(now);
+        let comes_back = self.params().return_to_service;
+        let took = self.nodes[place].takes_jobs();
+        self.with_node(place, |node| {
+            node.heard = now;
+            node.flags = node.flags.without(NodeFlags::NOT_RESPONDING);
+            let silent = node.reason.as_ref().is_some_and(|reason| reason.text == "Not responding");
+            let returns = comes_back == 2 || (comes_back == 1 && silent);
+            if node.service == Service::Unknown || (node.is_down() && returns) {
+                node.service = Service::Up;
+            }
+        });
+        if !took && self.nodes[place].takes_jobs() {
+            self.node_is_up(place);
+            self.ask_for_cycle(now);
+        }
+    }
+
+    /// The next round in which silent nodes are pinged.
+    fn next_round(&self, now: Time) -> Time {
+        let step = self.params().ping_interval();
+        if now < self.pinged {
+            return self.pinged;
+        }
+        self.pinged + step.times(now.since(self.pinged).as_ms() / step.as_ms() + 1)
+    }
+
+    /// The next round in which this one is: only who wasn't heard of for a whole round is pinged,
+    /// so that each ping makes the next round pass it over.
+    fn next_ping_of(&self, now: Time, place: usize) -> Time {
+        let step = self.params().ping_interval();
+        let first = self.next_round(self.nodes[place].heard + step);
+        let missed = now.since(first).as_ms().div_ceil(step.times(2).as_ms());
+        first + step.times(2 * missed)
+    }
+
+    /// Changes what is known of a node's make, here and in the configuration.
+    pub(crate) fn with_spec(&mut self, place: usize, change: impl FnOnce(&mut NodeSpec)) {
+        let node = &mut self.nodes[place];
+        change(Arc::make_mut(&mut node.spec));
+        let spec = node.spec.clone();
+        self.config.set_node(place, spec);
+    }
+}
+
+/// Who changes something, and when.
+struct Operator<'a> {
+    now: Time,
+    by: &'a UserName,
+}
+
+impl Operator<'_> {
+    /// An empty reason leaves the old one.
+    fn set_reason(&self, node: &mut crate::Node, text: &str) {
+        if !text.is_empty() {
+            let (text, by) = (text.into(), self.by.to_string());
+            node.reason = Some(NodeReason { text, by, at: self.now });
+        }
     }
 }

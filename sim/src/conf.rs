@@ -8,28 +8,39 @@
 
 mod down;
 mod gres;
+mod include;
 mod known;
 mod line;
+mod natural;
 mod node;
+mod node_line;
+mod node_set;
 mod params;
 mod partition;
+mod partition_line;
 mod priority;
+mod reader;
 mod scheduling;
+mod shape;
 mod value;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 pub use gres::DeviceGroup;
-pub use node::{GresSpec, NodeSpec};
-pub use params::{MemoryDefault, Params, ResourceUnit};
-pub use partition::{PartitionSpec, PartitionState};
+pub use include::ConfTexts;
+pub use node::{GresSpec, InitialState, NodeSpec};
+pub use node_set::NodeSet;
+pub use params::{EnforcePartLimits, MemoryDefault, Params, ReconfigFlags, ResourceUnit};
+pub use partition::{Access, OverSubscribe, OverTime, PartitionSpec, PartitionState};
 pub use priority::{PriorityFlags, PriorityParams, PriorityType, TresWeights};
 pub use scheduling::{BackfillParams, Defer, SchedulerType};
 
 use crate::{Mutant, PartitionName, Release, SlurmNode};
+pub(crate) use node_line::words as comma_words;
+pub(crate) use node_set::NodesError;
 pub(crate) use value::parse_megabytes;
 
-use line::Line;
+use reader::Reader;
 
 /// A cluster as its configuration files describe it.
 #[derive(Clone, Debug)]
@@ -37,6 +48,7 @@ pub struct SlurmConfig {
     release: Release,
     nodes: Arc<[Arc<NodeSpec>]>,
     partitions: Arc<[Arc<PartitionSpec>]>,
+    node_sets: Arc<[NodeSet]>,
     params: Arc<Params>,
     /// A fault that the oracle put in.
     pub(crate) mutant: Option<Mutant>,
@@ -71,6 +83,9 @@ pub enum ConfFile {
     SlurmConf,
     /// `gres.conf`.
     GresConf,
+    /// A file that an `Include` line of slurm.conf names, by number. Nobody outside sees it: notes
+    /// and errors stand at the `Include` line and name the file.
+    Included(usize),
 }
 
 /// Why a configuration can't be read.
@@ -96,18 +111,13 @@ impl SlurmConfig {
         gres_conf: Option<&str>,
         release: Release,
     ) -> Result<Parsed, ConfError> {
-        let mut reader = Reader::new(ConfFile::SlurmConf, release);
-        for line in line::lines(ConfFile::SlurmConf, conf)? {
-            reader.slurm_conf_line(&line)?;
-        }
-        if let Some(text) = gres_conf {
-            let mut records = vec![];
-            for line in line::lines(ConfFile::GresConf, text)? {
-                records.extend(gres::read_line(&line, &mut reader.notes)?);
-            }
-            gres::attach(&mut reader.nodes, &records)?;
-        }
-        reader.finish()
+        let includes = BTreeMap::new();
+        Self::parse_texts(&ConfTexts { slurm_conf: conf, gres_conf, includes: &includes }, release)
+    }
+
+    /// The same, with the files that `Include` lines name.
+    pub fn parse_texts(texts: &ConfTexts<'_>, release: Release) -> Result<Parsed, ConfError> {
+        Reader::read(texts, release)
     }
 
     /// Which Slurm it is for.
@@ -115,14 +125,19 @@ impl SlurmConfig {
         self.release
     }
 
-    /// The nodes, in the order of `slurm.conf`.
+    /// The nodes, in the order in which Slurm keeps them: by name, numbers as numbers.
     pub fn nodes(&self) -> &[Arc<NodeSpec>] {
         &self.nodes
     }
 
-    /// The nodes' names, in the order of `slurm.conf`.
+    /// The nodes' names, in the same order.
     pub fn node_names(&self) -> impl Iterator<Item = &SlurmNode> {
         self.nodes.iter().map(|node| &node.name)
+    }
+
+    /// The sets of nodes, in the order of `slurm.conf`.
+    pub fn node_sets(&self) -> &[NodeSet] {
+        &self.node_sets
     }
 
     /// The partitions, in the order of `slurm.conf`.
@@ -139,159 +154,21 @@ impl SlurmConfig {
     pub fn params(&self) -> &Params {
         &self.params
     }
-}
 
-/// The state of reading: what earlier lines defined.
-struct Reader {
-    release: Release,
-    nodes: Vec<NodeSpec>,
-    node_defaults: node::NodeFields,
-    gres_used: Vec<(String, line::Place)>,
-    node_sets: BTreeMap<String, Vec<String>>,
-    partition_defaults: partition::PartitionFields,
-    partitions: Vec<partition::PartitionFields>,
-    params: Params,
-    job_ids_at: Option<line::Place>,
-    notes: Vec<Note>,
-    end: line::Place,
-}
-
-impl Reader {
-    fn new(file: ConfFile, release: Release) -> Self {
-        Self {
-            release,
-            nodes: vec![],
-            node_defaults: node::NodeFields::default(),
-            gres_used: vec![],
-            node_sets: BTreeMap::new(),
-            partition_defaults: partition::PartitionFields::default(),
-            partitions: vec![],
-            params: Params::as_shipped(),
-            job_ids_at: None,
-            notes: vec![],
-            end: line::Place { file, line: 1, column: 1 },
+    /// Another make of a node that there is, or the next new one.
+    pub(crate) fn set_node(&mut self, place: usize, spec: Arc<NodeSpec>) {
+        let mut nodes = self.nodes.to_vec();
+        match nodes.get_mut(place) {
+            Some(node) => *node = spec,
+            None => nodes.push(spec),
         }
+        self.nodes = nodes.into();
     }
 
-    fn slurm_conf_line(&mut self, line: &Line) -> Result<(), ConfError> {
-        let first = &line.words[0];
-        self.end = first.place;
-        match first.key.to_ascii_lowercase().as_str() {
-            "nodename" => self.node_line(line),
-            "partitionname" => self.partition_line(line),
-            "nodeset" => self.node_set_line(line),
-            "downnodes" => down::read_line(line, &mut self.nodes, &mut self.notes),
-            "frontendname" | "switchname" => {
-                let what = format!("{} is not modelled", first.key);
-                self.notes.push(first.place.note(what));
-                Ok(())
-            }
-            _ => line.words.iter().try_for_each(|word| self.param(word)),
-        }
-    }
-
-    fn param(&mut self, word: &line::Word) -> Result<(), ConfError> {
-        if word.is("FirstJobId") || word.is("MaxJobId") {
-            self.job_ids_at = Some(word.value_place);
-        }
-        params::read(&mut self.params, word, &mut self.notes)
-    }
-
-    fn node_line(&mut self, line: &Line) -> Result<(), ConfError> {
-        let fields = node::read_line(line, &self.node_defaults, &mut self.notes)?;
-        if line.words[0].value.eq_ignore_ascii_case("default") {
-            self.node_defaults = fields;
-            return Ok(());
-        }
-        self.gres_used.extend(fields.gres_names());
-        for spec in fields.specs(&line.words[0])? {
-            if self.nodes.iter().any(|node| node.name == spec.name) {
-                let what = format!("node `{}` is defined twice", spec.name);
-                return Err(line.words[0].value_place.error(what, "name each node once"));
-            }
-            self.nodes.push(spec);
-        }
-        Ok(())
-    }
-
-    fn partition_line(&mut self, line: &Line) -> Result<(), ConfError> {
-        let fields = partition::read_line(line, &self.partition_defaults, &mut self.notes)?;
-        if line.words[0].value.eq_ignore_ascii_case("default") {
-            self.partition_defaults = fields;
-            return Ok(());
-        }
-        if self.partitions.iter().any(|other| other.name == fields.name) {
-            let what = format!("partition `{}` is defined twice", fields.name);
-            return Err(line.words[0].value_place.error(what, "name each partition once"));
-        }
-        self.one_default(&fields);
-        self.partitions.push(fields);
-        Ok(())
-    }
-
-    /// As in Slurm, the last one wins.
-    fn one_default(&mut self, fields: &partition::PartitionFields) {
-        let Some(place) = fields.default_at else {
-            return;
-        };
-        for other in &mut self.partitions {
-            if let Some(before) = other.default_at.take() {
-                let text = format!(
-                    "partition `{}` is the default instead of `{}` (line {}): the last one wins",
-                    fields.name, other.name, before.line
-                );
-                self.notes.push(place.note(text));
-            }
-        }
-    }
-
-    fn node_set_line(&mut self, line: &Line) -> Result<(), ConfError> {
-        let names = partition::read_node_set(line, &self.nodes)?;
-        self.node_sets.insert(line.words[0].value.clone(), names);
-        Ok(())
-    }
-
-    /// What only the whole file can tell.
-    fn check(&self) -> Result<(), ConfError> {
-        let types = &self.params.gres_types;
-        if let Some((name, place)) = self.gres_used.iter().find(|(name, _)| !types.contains(name)) {
-            let what = format!("GresTypes does not list `{name}`");
-            let all: Vec<_> = types.iter().chain([name]).map(String::as_str).collect();
-            return Err(place.error(what, format!("add GresTypes={}", all.join(","))));
-        }
-        let Params { first_job_id, max_job_id, .. } = self.params;
-        match self.job_ids_at {
-            Some(place) if max_job_id < first_job_id => Err(place.error(
-                format!("FirstJobId={first_job_id} is larger than MaxJobId={max_job_id}"),
-                "make FirstJobId the smaller one",
-            )),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Result<Parsed, ConfError> {
-        if self.nodes.is_empty() {
-            let hint = "add a line such as `NodeName=n[1-4] CPUs=16 RealMemory=64000`";
-            return Err(self.end.error("no node is defined", hint));
-        }
-        if self.partitions.is_empty() {
-            let hint = "add a line such as `PartitionName=main Nodes=ALL Default=YES`";
-            return Err(self.end.error("no partition is defined", hint));
-        }
-        self.check()?;
-        let partitions: Vec<_> = self
-            .partitions
-            .iter()
-            .map(|fields| fields.spec(&self.nodes, &self.node_sets).map(Arc::new))
-            .collect::<Result<_, _>>()?;
-        let config = SlurmConfig {
-            release: self.release,
-            nodes: self.nodes.into_iter().map(Arc::new).collect(),
-            partitions: partitions.into(),
-            params: Arc::new(self.params),
-            mutant: None,
-        };
-        Ok(Parsed { config, notes: self.notes })
+    /// Other partitions.
+    #[allow(dead_code, reason = "reconfiguration, which follows, uses it")]
+    pub(crate) fn set_partitions(&mut self, partitions: Vec<Arc<PartitionSpec>>) {
+        self.partitions = partitions.into();
     }
 }
 
@@ -300,6 +177,7 @@ impl fmt::Display for ConfFile {
         f.pad(match self {
             Self::SlurmConf => "slurm.conf",
             Self::GresConf => "gres.conf",
+            Self::Included(_) => "an included file",
         })
     }
 }

@@ -50,6 +50,9 @@ pub enum SlurmError {
     /// 2028: the node can't go there from where it is.
     #[error("Invalid node state specified")]
     InvalidNodeState,
+    /// 2031: a node can't use a feature that it doesn't have.
+    #[error("Active features not subset of available features")]
+    ActiveFeatureNotSubset,
     /// 2029: no node has that feature.
     #[error("Invalid feature specification")]
     InvalidFeature,
@@ -149,6 +152,7 @@ impl SlurmError {
             Self::AlreadyDone => 2021,
             Self::JobPending => 2024,
             Self::InvalidNodeState => 2028,
+            Self::ActiveFeatureNotSubset => 2031,
             Self::InvalidFeature => 2029,
             Self::Dependency => 2038,
             Self::JobHeld => 2042,

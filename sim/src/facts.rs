@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{Allocation, ExitCode, JobId, JobState, Reason, SlurmNode, Time};
+use crate::{Allocation, ExitCode, JobId, JobState, NodeState, Reason, SlurmNode, Time};
 
 /// One thing that slurmctld did or saw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,7 +87,7 @@ pub enum Fact {
         /// Which.
         node: SlurmNode,
         /// As sinfo prints it: `mix`, `drng`.
-        state: &'static str,
+        state: NodeState,
         /// Why it is drained or down; empty if it isn't.
         reason: String,
     },

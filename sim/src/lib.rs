@@ -56,9 +56,10 @@ pub use array::{ArrayPlace, ArraySpec, ArrayTasks};
 pub use calendar::Epoch;
 pub use chain::HashChain;
 pub use conf::{
-    BackfillParams, ConfError, ConfFile, Defer, DeviceGroup, GresSpec, MemoryDefault, NodeSpec,
-    Note, Params, Parsed, PartitionSpec, PartitionState, PriorityFlags, PriorityParams,
-    PriorityType, ResourceUnit, SchedulerType, SlurmConfig, TresWeights,
+    Access, BackfillParams, ConfError, ConfFile, ConfTexts, Defer, DeviceGroup, EnforcePartLimits,
+    GresSpec, InitialState, MemoryDefault, NodeSet, NodeSpec, Note, OverSubscribe, OverTime,
+    Params, Parsed, PartitionSpec, PartitionState, PriorityFlags, PriorityParams, PriorityType,
+    ReconfigFlags, ResourceUnit, SchedulerType, SlurmConfig, TresWeights,
 };
 pub use errors::SlurmError;
 pub use facts::Fact;
@@ -69,7 +70,7 @@ pub use job::{ExitCode, Job, JobState, Suspended};
 pub use job_update::JobUpdate;
 pub use licenses::{LicenseAsk, Licenses};
 pub use mutants::Mutant;
-pub use node::{Node, NodeReason, NodeUpdate, Usage};
+pub use node::{Node, NodeBase, NodeFlags, NodeReason, NodeState, NodeUpdate, Usage};
 pub use priority::{PriorityFactors, SprioRow};
 pub use quantity::{Quantity, QuantityError};
 pub use queue::EventQueue;

@@ -79,6 +79,7 @@ impl Slurmctld {
             self.with_node(share.index, |node| {
                 node.usage.take(share);
                 node.jobs.insert(job);
+                node.reason = None;
             });
             self.unshared.set(share.index, whole);
         }
@@ -269,7 +270,9 @@ impl Slurmctld {
             return self.release_nodes(now, job);
         }
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
-            self.with_node(share.index, |node| node.completing += usize::from(!was_completing));
+            if !was_completing {
+                self.with_node(share.index, |node| node.begin_completing(share));
+            }
         }
         self.events.push(now + completing, Event::NodesFree { job, run });
     }
@@ -321,7 +324,9 @@ impl Slurmctld {
             self.with_node(share.index, |node| {
                 node.usage.give_back(share);
                 node.jobs.remove(&job);
-                node.completing -= usize::from(was_completing);
+                if was_completing {
+                    node.end_completing(share);
+                }
             });
             self.unshared.remove(share.index);
         }

@@ -1,17 +1,21 @@
 //! One node: what it has, what is held of it, and whether it takes jobs.
 
+mod state;
+mod update;
 mod usage;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+pub use state::{NodeBase, NodeFlags, NodeState};
+pub use update::NodeUpdate;
 pub use usage::Usage;
 
-use crate::{IndexSet, JobId, PartitionName, SlurmNode, Time, conf::NodeSpec};
+use crate::{IndexSet, JobId, NodeShare, PartitionName, SlurmNode, Time, conf::NodeSpec};
 
 /// A node as slurmctld knows it.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What slurm.conf says of it.
+    /// What slurm.conf says of it, and what operators changed since.
     pub spec: Arc<NodeSpec>,
     /// Partitions that it belongs to.
     pub partitions: Arc<[PartitionName]>,
@@ -19,16 +23,41 @@ pub struct Node {
     pub usage: Usage,
     /// Jobs that hold something of it.
     pub jobs: BTreeSet<JobId>,
-    /// Taken out of service.
-    pub down: bool,
-    /// Takes no new jobs.
-    pub drain: bool,
-    /// Why it is drained or down.
+    /// Why it is drained or down, or was until lately.
     pub reason: Option<NodeReason>,
     /// Free text.
     pub comment: String,
-    /// How many of its jobs are completing.
-    pub(crate) completing: usize,
+    /// Free text of whoever runs the machine.
+    pub extra: String,
+    pub(crate) service: Service,
+    /// All flags but COMPLETING, which the jobs say.
+    pub(crate) flags: NodeFlags,
+    /// What of `usage` jobs hold that are completing.
+    pub(crate) completing: Completing,
+    /// When its slurmd was last heard of.
+    pub(crate) heard: Time,
+}
+
+/// What of a node completing jobs hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Completing {
+    /// How many they are.
+    pub(crate) jobs: usize,
+    /// Their cores: nobody gets them yet, though sinfo counts them as free.
+    pub(crate) cores: usize,
+}
+
+/// Whether a node is there at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// The controller has just started and not heard of it.
+    #[allow(dead_code, reason = "reconfiguration, which follows, uses it")]
+    Unknown,
+    Down,
+    Up,
+    Future,
+    /// A dynamic node that was deleted. Its place in the order waits for the next one.
+    Deleted,
 }
 
 /// Why a node is drained or down.
@@ -42,40 +71,23 @@ pub struct NodeReason {
     pub at: Time,
 }
 
-/// A change that an operator makes to a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NodeUpdate {
-    /// `state=drain`: no new jobs.
-    Drain {
-        /// Why.
-        reason: String,
-    },
-    /// `state=resume`: takes jobs again, whether it was drained or down.
-    Resume,
-    /// `state=undrain`: takes jobs again.
-    Undrain,
-    /// `state=down`: its jobs are lost.
-    Down {
-        /// Why.
-        reason: String,
-    },
-    /// Another comment.
-    Comment(String),
-}
-
 impl Node {
     pub(crate) fn new(spec: Arc<NodeSpec>, partitions: Arc<[PartitionName]>) -> Self {
-        let (down, drain) = (spec.starts_down, spec.starts_drained);
+        let (service, flags) = spec.initial_state.service_and_flags();
+        let by = "slurm".into();
+        let reason = spec.reason.clone().map(|text| NodeReason { text, by, at: Time::ZERO });
         Self {
             spec,
             partitions,
             usage: Usage::default(),
             jobs: BTreeSet::new(),
-            down,
-            drain,
-            reason: None,
+            reason,
             comment: String::new(),
-            completing: 0,
+            extra: String::new(),
+            service,
+            flags,
+            completing: Completing::default(),
+            heard: Time::ZERO,
         }
     }
 
@@ -86,49 +98,76 @@ impl Node {
 
     /// Whether new jobs may start on it.
     pub const fn takes_jobs(&self) -> bool {
-        !self.down && !self.drain
+        const OUT: NodeFlags = NodeFlags::DRAIN
+            .with(NodeFlags::FAIL)
+            .with(NodeFlags::NOT_RESPONDING)
+            .with(NodeFlags::INVALID_REG)
+            .with(NodeFlags::POWER_DOWN)
+            .with(NodeFlags::POWERED_DOWN)
+            .with(NodeFlags::POWERING_DOWN);
+        matches!(self.service, Service::Up) && !self.flags.has_any(OUT)
+    }
+
+    /// Whether it is out of service.
+    pub const fn is_down(&self) -> bool {
+        matches!(self.service, Service::Down)
+    }
+
+    /// Whether it is drained or draining.
+    pub const fn is_drained(&self) -> bool {
+        self.flags.has(NodeFlags::DRAIN)
+    }
+
+    /// Whether sinfo shows it: not before it is there, not after it was deleted.
+    pub const fn is_shown(&self) -> bool {
+        !matches!(self.service, Service::Future | Service::Deleted)
+    }
+
+    /// The state with all its flags.
+    pub fn state(&self) -> NodeState {
+        let completing = 0 < self.completing.jobs && !self.is_down();
+        let flags = self.flags.set(NodeFlags::COMPLETING, completing);
+        NodeState { base: self.base(), flags }
     }
 
     /// The state as the REST API lists it: base state, then flags.
     pub fn state_flags(&self) -> Vec<&'static str> {
-        let mut flags = vec![self.base_state()];
-        if self.drain {
-            flags.push("DRAIN");
-        }
-        if 0 < self.completing {
-            flags.push("COMPLETING");
-        }
-        flags
+        self.state().rest()
     }
 
     /// The state as `sinfo -o %t` prints it.
-    pub fn sinfo_state(&self) -> &'static str {
-        let busy = !self.jobs.is_empty();
-        match (self.down, self.drain) {
-            (true, true) => "drain",
-            (true, false) => "down",
-            (false, true) if busy => "drng",
-            (false, true) => "drain",
-            (false, false) if 0 < self.completing && self.completing == self.jobs.len() => "comp",
-            (false, false) => match self.base_state() {
-                "ALLOCATED" => "alloc",
-                "MIXED" => "mix",
-                _ => "idle",
-            },
+    pub fn sinfo_state(&self) -> NodeState {
+        self.state()
+    }
+
+    /// Slurm counts what completing jobs hold as free, though nobody gets it yet.
+    fn base(&self) -> NodeBase {
+        let held = self.usage.cores.len().saturating_sub(self.completing.cores);
+        match self.service {
+            Service::Unknown => NodeBase::Unknown,
+            Service::Down => NodeBase::Down,
+            Service::Future | Service::Deleted => NodeBase::Future,
+            Service::Up if self.jobs.len() <= self.completing.jobs => NodeBase::Idle,
+            Service::Up if self.spec.usable_cores() <= held => NodeBase::Allocated,
+            Service::Up => NodeBase::Mixed,
         }
     }
 
-    fn base_state(&self) -> &'static str {
-        if self.down {
-            "DOWN"
-        } else if self.jobs.len() == self.completing {
-            // Slurm counts a completing job's CPUs as free, though nobody gets them yet.
-            "IDLE"
-        } else if self.spec.cpus <= self.usage.cpus {
-            "ALLOCATED"
-        } else {
-            "MIXED"
-        }
+    /// Whether a job runs there: Slurm's own ALLOCATED.
+    pub(crate) fn has_running_jobs(&self) -> bool {
+        self.completing.jobs < self.jobs.len()
+    }
+
+    /// A job on it ended and isn't gone yet.
+    pub(crate) fn begin_completing(&mut self, share: &NodeShare) {
+        self.completing.jobs += 1;
+        self.completing.cores += share.cores.len();
+    }
+
+    /// A completing job on it is gone.
+    pub(crate) fn end_completing(&mut self, share: &NodeShare) {
+        self.completing.jobs = self.completing.jobs.saturating_sub(1);
+        self.completing.cores = self.completing.cores.saturating_sub(share.cores.len());
     }
 
     /// Configured resources as Slurm prints them: `gpu:a100:4`; empty if there are none.

@@ -145,7 +145,8 @@ impl Slurmctld {
     pub(crate) fn lose_node(&mut self, now: Time, job: JobId, place: usize) {
         let Some(record) = self.job(job) else { return };
         let nodes = record.allocation.iter().flat_map(|allocation| &allocation.nodes);
-        let others = nodes.filter(|share| share.index != place && !self.nodes[share.index].down);
+        let others =
+            nodes.filter(|share| share.index != place && !self.nodes[share.index].is_down());
         let others = others.count();
         if record.completing {
             if others == 0 {

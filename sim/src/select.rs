@@ -72,7 +72,7 @@ impl<'a> View<'a> {
 
     /// Whether nobody may start on the node, because a job is completing there.
     fn barred(&self, index: usize) -> bool {
-        self.mode == Mode::Now && 0 < self.nodes[index].completing
+        self.mode == Mode::Now && 0 < self.nodes[index].completing.jobs
     }
 
     pub(crate) fn usage(&self, index: usize) -> &Usage {

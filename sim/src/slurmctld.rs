@@ -21,6 +21,7 @@ use crate::{
     array::Array,
     conf::{Params, PartitionSpec},
     licenses::Licenses,
+    node::Service,
     priority::Weighed,
     sched::{Clock, QueueKey},
     select::{Policy, Share},
@@ -70,6 +71,8 @@ pub struct Slurmctld {
     pub(crate) next_job_id: u32,
     pub(crate) n_runs: u32,
     pub(crate) next_basic_priority: u32,
+    /// The last round of pings, or the first one.
+    pub(crate) pinged: Time,
     /// What waiting jobs are worth, where there are weights.
     pub(crate) weighed: BTreeMap<JobId, Weighed>,
     pub(crate) facts: Vec<Fact>,
@@ -154,6 +157,7 @@ impl Slurmctld {
             next_job_id: config.params().first_job_id,
             n_runs: 0,
             next_basic_priority: crate::priority::BASIC_FIRST,
+            pinged: crate::admin::FIRST_PING,
             weighed: BTreeMap::new(),
             facts: vec![],
             stats: Stats::default(),
@@ -200,9 +204,9 @@ impl Slurmctld {
         self.jobs.get(&id).map(AsRef::as_ref)
     }
 
-    /// Every node, in the order of `slurm.conf`.
+    /// Every node that there is, in Slurm's order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter()
+        self.nodes.iter().filter(|node| node.service != Service::Deleted)
     }
 
     /// One node.
@@ -282,12 +286,12 @@ impl Slurmctld {
     /// Runs `change` on the nodes and tells whose state it changed.
     pub(crate) fn with_node(&mut self, place: usize, change: impl FnOnce(&mut Node)) {
         let node = &mut self.nodes[place];
-        let before = (node.sinfo_state(), node.reason.clone());
+        let before = (node.state(), node.reason.clone());
         change(node);
-        let after = node.sinfo_state();
+        let after = node.state();
         self.up.set(place, node.takes_jobs());
         self.busy.set(place, !node.jobs.is_empty());
-        self.completing.set(place, 0 < node.completing);
+        self.completing.set(place, 0 < node.completing.jobs);
         if before != (after, node.reason.clone()) {
             let reason = node.reason.as_ref().map_or(String::new(), |reason| reason.text.clone());
             self.facts.push(Fact::NodeChanged { node: node.name().clone(), state: after, reason });

@@ -98,7 +98,7 @@ fn cluster(args: &ReplayArgs, trace: &Trace) -> Result<Cluster, Failure> {
     let gres = gres_path.map(text).transpose()?;
     let place = |file: ConfFile| match (file, gres_path) {
         (ConfFile::GresConf, Some(gres)) => gres,
-        (ConfFile::GresConf | ConfFile::SlurmConf, _) => path.as_path(),
+        (ConfFile::GresConf | ConfFile::SlurmConf | ConfFile::Included(_), _) => path.as_path(),
     };
     let parsed = cluster::configure(&conf, gres.as_deref(), keep).map_err(|error| {
         let ConfError { file, line, column, what, hint } = error;

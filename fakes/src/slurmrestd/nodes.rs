@@ -167,21 +167,12 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
     let updates = updates(fields)?;
     for node in nodes {
         for update in &updates {
-            if is_idle_wish(call, node, update) {
-                continue;
-            }
             let by = call.request.user.as_str().into();
             let done = call.ctld.update_node_by(call.now, node, update.clone(), &by);
             done.map_err(Refused::Slurm)?;
         }
     }
     Ok(())
-}
-
-/// Slurm undrains a node that isn't drained without a word.
-fn is_idle_wish(call: &Call<'_>, node: &SlurmNode, update: &NodeUpdate) -> bool {
-    let drained = call.ctld.node(node).is_some_and(|node| node.drain);
-    *update == NodeUpdate::Undrain && !drained
 }
 
 fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
@@ -196,12 +187,13 @@ fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
         ["DRAIN"] => updates.push(NodeUpdate::Drain { reason: reason() }),
         ["DOWN"] => updates.push(NodeUpdate::Down { reason: reason() }),
         ["RESUME"] => updates.push(NodeUpdate::Resume),
-        // Slurm takes the two for the same thing on a node that is up.
-        ["UNDRAIN" | "IDLE"] => updates.push(NodeUpdate::Undrain),
+        ["UNDRAIN"] => updates.push(NodeUpdate::Undrain),
+        ["IDLE"] => updates.push(NodeUpdate::Idle),
+        ["FAIL"] => updates.push(NodeUpdate::Fail { reason: reason() }),
+        ["FUTURE"] => updates.push(NodeUpdate::Future),
+        ["NOT_RESPONDING"] => updates.push(NodeUpdate::NoResp),
         [] if fields.has("state") => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),
-        [] if fields.text("reason").is_some() => {
-            return Err(Refused::NotModelled("a node's reason without a state".into()));
-        }
+        [] if fields.text("reason").is_some() => updates.push(NodeUpdate::Reason(reason())),
         [] => {}
         [other] => return Err(Refused::NotModelled(format!("the node state `{other}`"))),
         [_, _, ..] => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),

@@ -303,8 +303,8 @@ fn a_node_is_drained_and_resumed() {
       200
     > alice GET node/n001
       200
-      /nodes/0/state = ["IDLE"]
-      /nodes/0/reason = ""
+      /nodes/0/state = ["IDLE","NOT_RESPONDING"]
+      /nodes/0/reason = "disk"
     > root POST node/n001 {"state": ["RESUME"]}
       500
       error 2028: "Invalid node state specified" ("Failure to update node n001")

@@ -32,7 +32,7 @@ pub(crate) fn read(
     };
     let which = |file: ConfFile| match (file, &gres) {
         (ConfFile::GresConf, Some(gres)) => gres,
-        (ConfFile::SlurmConf | ConfFile::GresConf, _) => &conf,
+        (ConfFile::SlurmConf | ConfFile::GresConf | ConfFile::Included(_), _) => &conf,
     };
     let gres_text = gres.as_ref().map(|it| it.text.as_str());
     let parsed = SlurmConfig::parse(&conf.text, gres_text, release)

@@ -55,11 +55,11 @@ pub(super) const NO_BEARING: &[&str] = &[
     "taskplugin", "taskpluginparam", "tcptimeout", "tlsparameters", "tlstype", "tmpfs",
     "unkillablestepprogram", "unkillablesteptimeout", "accountingstoragehost",
     "accountingstoragebackuphost", "accountingstorageexternalhost", "accountingstorageparameters",
-    "accountingstoragepass", "accountingstorageport", "accountingstoragetype",
+    "accountingstoragepass", "accountingstorageport",
     "accountingstorageuser", "accountingstoreflags", "acctgathernodefreq",
     "acctgatherenergytype", "acctgatherfilesystemtype", "acctgatherinterconnecttype",
     "acctgatherprofiletype", "httpparsertype", "urlparsertype", "metricstype",
-    "slurmdtimeout", "slurmctldtimeout", "inactivelimit", "fairshareawareorder",
+    "slurmctldtimeout", "inactivelimit", "fairshareawareorder",
 ];
 
 /// Parameters of slurm.conf, the honoured ones too.

@@ -96,9 +96,10 @@ fn words(chars: &[(char, Place)]) -> Result<Option<Line>, ConfError> {
     let mut rest = skip_blanks(chars);
     while let Some((_, place)) = rest.first() {
         let (key, after) = take_key(rest);
-        if key.eq_ignore_ascii_case("include") {
-            let hint = "paste the included file's text here";
-            return Err(place.error("`Include` is not supported", hint));
+        if words.is_empty() && key.eq_ignore_ascii_case("include") {
+            let (value, value_place) = take_path(*place, after)?;
+            words.push(Word { key, value, place: *place, value_place });
+            break;
         }
         let (value, value_place, after) = take_value(&key, *place, skip_blanks(after))?;
         words.push(Word { key, value, place: *place, value_place });
@@ -118,6 +119,16 @@ fn take_key(chars: Chars<'_>) -> (String, Chars<'_>) {
     let is_key = |c: char| !c.is_whitespace() && c != '=';
     let n = chars.iter().take_while(|(c, _)| is_key(*c)).count();
     (chars[..n].iter().map(|(c, _)| c).collect(), &chars[n..])
+}
+
+/// The rest of an `Include` line.
+fn take_path(key_place: Place, chars: Chars<'_>) -> Result<(String, Place), ConfError> {
+    let rest = skip_blanks(chars);
+    let text: String = rest.iter().map(|(c, _)| c).collect();
+    match rest.first() {
+        Some((first, place)) if *first != '=' => Ok((text.trim().into(), *place)),
+        _ => Err(key_place.error("`Include` names no file", "write Include path")),
+    }
 }
 
 fn take_value<'a>(

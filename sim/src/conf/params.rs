@@ -77,12 +77,48 @@ pub struct Params {
     pub max_job_count: usize,
     /// `ReturnToService`.
     pub return_to_service: u32,
+    /// `EnforcePartLimits`.
+    pub enforce_part_limits: EnforcePartLimits,
+    /// `DisableRootJobs`.
+    pub disable_root_jobs: bool,
+    /// `DefMemPerGPU`, MiB.
+    pub def_mem_per_gpu: Option<u64>,
+    /// `DefCpuPerGPU`.
+    pub def_cpus_per_gpu: Option<u32>,
+    /// `MaxNodeCount`: places for nodes, those for dynamic ones too.
+    pub max_node_count: Option<u32>,
+    /// `SlurmdTimeout`; zero is never.
+    pub slurmd_timeout: Span,
+    /// `AccountingStorageType=accounting_storage/slurmdbd`.
+    pub slurmdbd: bool,
+    /// `ReconfigFlags`.
+    pub reconfig: ReconfigFlags,
     /// `JobRequeue`.
     pub job_requeue: bool,
     /// `AuthInfo=cred_expire`: how long a requeued job waits, less a second.
     pub cred_expire: Span,
     /// `GresTypes`.
     pub gres_types: Vec<String>,
+}
+
+/// `EnforcePartLimits`: whether a job is refused that no partition would run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnforcePartLimits {
+    /// It waits for other limits.
+    No,
+    /// It is refused unless one of its partitions would run it.
+    Any,
+    /// It is refused unless all of its partitions would run it.
+    All,
+}
+
+/// `ReconfigFlags`: what of a partition outlives a reconfiguration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReconfigFlags {
+    /// `KeepPartInfo`: everything that operators changed.
+    pub keep_part_info: bool,
+    /// `KeepPartState`: the state.
+    pub keep_part_state: bool,
 }
 
 /// What is given out.
@@ -117,6 +153,12 @@ impl MemoryDefault {
 }
 
 impl Params {
+    /// From one round of pings to the next.
+    pub(crate) const fn ping_interval(&self) -> Span {
+        let third = self.slurmd_timeout.as_ms() / 3000;
+        Span::secs(if third == 0 { 100 } else { third })
+    }
+
     /// The values that Slurm 24.11 uses when `slurm.conf` is silent.
     pub fn as_shipped() -> Self {
         Self {
@@ -152,6 +194,14 @@ impl Params {
             prolog_at_allocation: false,
             max_job_count: 10_000,
             return_to_service: 0,
+            enforce_part_limits: EnforcePartLimits::No,
+            disable_root_jobs: false,
+            def_mem_per_gpu: None,
+            def_cpus_per_gpu: None,
+            max_node_count: None,
+            slurmd_timeout: Span::secs(300),
+            slurmdbd: false,
+            reconfig: ReconfigFlags::default(),
             job_requeue: true,
             cred_expire: Span::secs(120),
             gres_types: vec![],
@@ -176,14 +226,18 @@ pub(super) fn read(
         "schedulerparameters" => scheduling::scheduler_parameters(params, word, notes)?,
         "defmempernode" => params.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
         "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
-        "maxmempernode" => {
-            params.max_mem = MemoryDefault::per_node(value::megabytes(word)?);
-            notes.push(word.not_honoured());
+        "maxmempernode" => params.max_mem = MemoryDefault::per_node(value::megabytes(word)?),
+        "maxmempercpu" => params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
+        "defmempergpu" => params.def_mem_per_gpu = value::megabytes_or_unlimited(word)?,
+        "defcpupergpu" => params.def_cpus_per_gpu = Some(value::number(word)?),
+        "enforcepartlimits" => params.enforce_part_limits = enforce_part_limits(word)?,
+        "disablerootjobs" => params.disable_root_jobs = value::yes_no(word)?,
+        "maxnodecount" => params.max_node_count = Some(value::number(word)?),
+        "slurmdtimeout" => params.slurmd_timeout = value::seconds(word)?,
+        "accountingstoragetype" => {
+            params.slurmdbd = word.value.to_ascii_lowercase().ends_with("/slurmdbd");
         }
-        "maxmempercpu" => {
-            params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?);
-            notes.push(word.not_honoured());
-        }
+        "reconfigflags" => params.reconfig = reconfig_flags(word, notes)?,
         "killwait" => params.kill_wait = value::seconds(word)?,
         "minjobage" => {
             let age = value::seconds(word)?;
@@ -213,6 +267,31 @@ pub(super) fn read(
         _ => return known::refuse_or_note(word, known::GLOBAL, "slurm.conf", notes),
     }
     Ok(())
+}
+
+fn enforce_part_limits(word: &Word) -> Result<EnforcePartLimits, ConfError> {
+    const WORDS: [&str; 6] = ["NO", "ANY", "ALL", "YES", "0", "1"];
+    value::one_of(word, &WORDS).map(|at| match at {
+        0 | 4 => EnforcePartLimits::No,
+        1 => EnforcePartLimits::Any,
+        // YES is the old word for it.
+        _ => EnforcePartLimits::All,
+    })
+}
+
+fn reconfig_flags(word: &Word, notes: &mut Vec<Note>) -> Result<ReconfigFlags, ConfError> {
+    let mut flags = ReconfigFlags::default();
+    for part in word.value.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match part.to_ascii_lowercase().as_str() {
+            "keeppartinfo" => flags.keep_part_info = true,
+            "keeppartstate" => flags.keep_part_state = true,
+            "keepnodestatefuture" | "keeppowersavesettings" => {
+                notes.push(word.place.note(format!("ReconfigFlags={part} is not honoured yet")));
+            }
+            _ => return Err(word.bad("write KeepPartInfo, KeepPartState")),
+        }
+    }
+    Ok(flags)
 }
 
 fn select_type(word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {

@@ -1,21 +1,15 @@
-//! `PartitionName` and `NodeSet` lines.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! A partition as its `PartitionName` line describes it.
 
 use crate::{PartitionName, Span};
 
-use super::{
-    ConfError, MemoryDefault, NodeSpec, Note, known,
-    line::{Line, Place, Word},
-    value,
-};
+use super::MemoryDefault;
 
-/// A partition as `slurm.conf` describes it.
+/// A partition as `slurm.conf` describes it, and as operators changed it since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionSpec {
     /// Its name.
     pub name: PartitionName,
-    /// Its nodes, as places in the order of `slurm.conf`, ascending.
+    /// Its nodes, as places in the order of the nodes, ascending.
     pub nodes: Vec<usize>,
     /// `Nodes=` as it was written.
     pub nodes_text: String,
@@ -29,6 +23,10 @@ pub struct PartitionSpec {
     pub min_nodes: u32,
     /// Most nodes of a job.
     pub max_nodes: Option<u32>,
+    /// Most CPUs that its jobs get on a node, all together.
+    pub max_cpus_per_node: Option<u32>,
+    /// Most CPUs that its jobs get on a socket, all together.
+    pub max_cpus_per_socket: Option<u32>,
     /// Higher tiers are looked at first.
     pub priority_tier: u32,
     /// Weighs in multifactor priority.
@@ -37,12 +35,77 @@ pub struct PartitionSpec {
     pub state: PartitionState,
     /// `OverSubscribe=EXCLUSIVE`: whole nodes only.
     pub exclusive: bool,
+    /// `OverSubscribe`.
+    pub oversubscribe: OverSubscribe,
+    /// `ExclusiveUser`: a node is one user's at a time.
+    pub exclusive_user: bool,
     /// Least loaded nodes first.
     pub lln: bool,
     /// Memory of jobs that name none.
     pub def_mem: Option<MemoryDefault>,
+    /// `DefMemPerGPU`, MiB.
+    pub def_mem_per_gpu: Option<u64>,
+    /// `DefCpuPerGPU`.
+    pub def_cpus_per_gpu: Option<u32>,
     /// Most memory that a job may name.
     pub max_mem: Option<MemoryDefault>,
+    /// Who may use it.
+    pub access: Access,
+    /// Where jobs go while it takes none.
+    pub alternate: Option<PartitionName>,
+    /// sinfo doesn't show it.
+    pub hidden: bool,
+    /// `GraceTime`.
+    pub grace_time: Span,
+    /// `OverTimeLimit`, where it isn't slurm.conf's.
+    pub over_time_limit: Option<OverTime>,
+    /// `TRESBillingWeights`, as written.
+    pub billing_weights: Option<String>,
+}
+
+/// Who may use a partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// `AllowGroups`; `None` is everybody.
+    pub groups: Option<Vec<String>>,
+    /// `AllowAccounts`; `None` is all. Without enforced accounting nobody looks at it.
+    pub accounts: Option<Vec<String>>,
+    /// `DenyAccounts`.
+    pub denied_accounts: Option<Vec<String>>,
+    /// `AllowQos`; `None` is all. Without accounting nobody looks at it.
+    pub qos: Option<Vec<String>>,
+    /// `DenyQos`.
+    pub denied_qos: Option<Vec<String>>,
+    /// `AllocNodes`: hosts that jobs may be submitted from; `None` is all.
+    pub alloc_nodes: Option<Vec<String>>,
+    /// `RootOnly`.
+    pub root_only: bool,
+    /// `DisableRootJobs`, where it isn't slurm.conf's.
+    pub no_root: Option<bool>,
+    /// `ReqResv`: only with a reservation.
+    pub needs_reservation: bool,
+}
+
+/// How long a job may run past its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverTime {
+    /// So long.
+    Of(Span),
+    /// Without end.
+    Unlimited,
+}
+
+/// Whether jobs share cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverSubscribe {
+    /// They don't.
+    No,
+    /// They don't even share nodes.
+    Exclusive,
+    /// So many do, if all of them ask for it.
+    Yes(u32),
+    /// So many do.
+    Force(u32),
 }
 
 /// Whether a partition takes and starts jobs.
@@ -68,176 +131,14 @@ impl PartitionState {
             Self::Inactive => "INACTIVE",
         }
     }
-}
 
-/// What a line (and `PartitionName=DEFAULT` before it) says.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PartitionFields {
-    pub(super) name: String,
-    nodes: Option<(String, Place)>,
-    /// Where `Default=YES` stands.
-    pub(super) default_at: Option<Place>,
-    max_time: Option<Span>,
-    default_time: Option<Span>,
-    min_nodes: u32,
-    max_nodes: Option<u32>,
-    priority_tier: Option<u32>,
-    priority_job_factor: Option<u32>,
-    state: Option<PartitionState>,
-    exclusive: bool,
-    lln: bool,
-    def_mem: Option<MemoryDefault>,
-    max_mem: Option<MemoryDefault>,
-}
-
-pub(super) fn read_line(
-    line: &Line,
-    defaults: &PartitionFields,
-    notes: &mut Vec<Note>,
-) -> Result<PartitionFields, ConfError> {
-    let mut fields = defaults.clone();
-    fields.name.clone_from(&line.words[0].value);
-    if fields.name.is_empty() || fields.name.contains(',') {
-        return Err(line.words[0].bad("write one name"));
-    }
-    for word in &line.words[1..] {
-        fields.read(word, notes)?;
-    }
-    Ok(fields)
-}
-
-impl PartitionFields {
-    fn read(&mut self, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
-        match word.key.to_ascii_lowercase().as_str() {
-            "nodes" => self.nodes = Some((word.value.clone(), word.value_place)),
-            "default" => self.default_at = value::yes_no(word)?.then_some(word.place),
-            "maxtime" => self.max_time = value::limit(word)?,
-            "defaulttime" => self.default_time = value::limit(word)?,
-            "minnodes" => self.min_nodes = value::number(word)?,
-            "maxnodes" => self.max_nodes = value::count_or_unlimited(word)?,
-            "prioritytier" => self.priority_tier = Some(value::number(word)?),
-            "priorityjobfactor" => self.priority_job_factor = Some(value::number(word)?),
-            "priority" => {
-                self.priority_tier = Some(value::number(word)?);
-                self.priority_job_factor = self.priority_tier;
-            }
-            "state" => self.state = Some(read_state(word)?),
-            "oversubscribe" | "shared" => self.oversubscribe(word, notes)?,
-            "exclusive" | "exclusivenodes" => self.exclusive = value::yes_no(word)?,
-            "lln" => self.lln = value::yes_no(word)?,
-            "defmempernode" => self.def_mem = MemoryDefault::per_node(value::megabytes(word)?),
-            "defmempercpu" => self.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
-            "maxmempernode" => {
-                self.max_mem = MemoryDefault::per_node(value::megabytes(word)?);
-                notes.push(word.not_honoured());
-            }
-            "maxmempercpu" => {
-                self.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?);
-                notes.push(word.not_honoured());
-            }
-            _ => return known::refuse_or_note(word, known::PARTITION, "PartitionName", notes),
-        }
-        Ok(())
+    /// Whether jobs may be submitted to it.
+    pub const fn takes_jobs(self) -> bool {
+        matches!(self, Self::Up | Self::Down)
     }
 
-    fn oversubscribe(&mut self, word: &Word, notes: &mut Vec<Note>) -> Result<(), ConfError> {
-        let mode = word.value.split(':').next().unwrap_or_default();
-        match mode.to_ascii_lowercase().as_str() {
-            "no" => self.exclusive = false,
-            "exclusive" => self.exclusive = true,
-            "yes" | "force" => {
-                let text =
-                    format!("{}={} is not honoured: no CPU is held twice", word.key, word.value);
-                notes.push(word.place.note(text));
-            }
-            _ => return Err(word.bad("write NO, EXCLUSIVE, YES[:count] or FORCE[:count]")),
-        }
-        Ok(())
+    /// Whether its jobs may start.
+    pub const fn starts_jobs(self) -> bool {
+        matches!(self, Self::Up | Self::Drain)
     }
-
-    pub(super) fn spec(
-        &self,
-        nodes: &[NodeSpec],
-        sets: &BTreeMap<String, Vec<String>>,
-    ) -> Result<PartitionSpec, ConfError> {
-        Ok(PartitionSpec {
-            name: self.name.as_str().into(),
-            nodes: self.node_places(nodes, sets)?,
-            nodes_text: self.nodes.as_ref().map_or(String::new(), |(text, _)| text.clone()),
-            default: self.default_at.is_some(),
-            max_time: self.max_time,
-            default_time: self.default_time,
-            min_nodes: self.min_nodes,
-            max_nodes: self.max_nodes,
-            priority_tier: self.priority_tier.unwrap_or(1),
-            priority_job_factor: self.priority_job_factor.unwrap_or(1),
-            state: self.state.unwrap_or(PartitionState::Up),
-            exclusive: self.exclusive,
-            lln: self.lln,
-            def_mem: self.def_mem,
-            max_mem: self.max_mem,
-        })
-    }
-
-    fn node_places(
-        &self,
-        nodes: &[NodeSpec],
-        sets: &BTreeMap<String, Vec<String>>,
-    ) -> Result<Vec<usize>, ConfError> {
-        let Some((text, place)) = &self.nodes else {
-            return Ok(vec![]);
-        };
-        let names = crate::expand_hostlist(text).map_err(|error| {
-            place.error(error.to_string(), "write names such as `n[1-4]` or ALL")
-        })?;
-        let mut places = BTreeSet::new();
-        for name in names {
-            if name.eq_ignore_ascii_case("all") {
-                places.extend(0..nodes.len());
-                continue;
-            }
-            let members = sets.get(&name).cloned().unwrap_or_else(|| vec![name.clone()]);
-            for member in members {
-                places.insert(
-                    place_of(&member, nodes)
-                        .ok_or_else(|| unknown_node(&self.name, &member, nodes, *place))?,
-                );
-            }
-        }
-        Ok(places.into_iter().collect())
-    }
-}
-
-fn place_of(name: &str, nodes: &[NodeSpec]) -> Option<usize> {
-    nodes.iter().position(|node| node.name.as_str() == name)
-}
-
-fn unknown_node(partition: &str, name: &str, nodes: &[NodeSpec], place: Place) -> ConfError {
-    let what =
-        format!("partition `{partition}` names node `{name}`, which no NodeName line defines");
-    let known: Vec<_> = nodes.iter().map(|node| node.name.as_str()).collect();
-    place.error(what, format!("the nodes are {}", crate::fold_hostlist(&known)))
-}
-
-fn read_state(word: &Word) -> Result<PartitionState, ConfError> {
-    let states =
-        [PartitionState::Up, PartitionState::Down, PartitionState::Drain, PartitionState::Inactive];
-    value::one_of(word, &states.map(PartitionState::as_str)).map(|at| states[at])
-}
-
-/// The nodes of a `NodeSet` line: those named, and those that have the feature.
-pub(super) fn read_node_set(line: &Line, nodes: &[NodeSpec]) -> Result<Vec<String>, ConfError> {
-    let mut names = vec![];
-    for word in &line.words[1..] {
-        if word.is("Nodes") {
-            names.extend(value::hostlist(word)?);
-        } else if word.is("Feature") || word.is("Features") {
-            let having = nodes.iter().filter(|node| node.features.contains(&word.value));
-            names.extend(having.map(|node| node.name.to_string()));
-        } else {
-            let what = format!("`{}` is not a part of a NodeSet line", word.key);
-            return Err(word.place.error(what, "write Nodes= or Feature="));
-        }
-    }
-    Ok(names)
 }

@@ -272,7 +272,8 @@ fn note_or_refuse(
     notes: &mut Vec<Note>,
 ) -> Result<(), ConfError> {
     let name = setting.key;
-    if ABOUT_REAL_TIME.contains(&key) {
+    // The lines of the nodes have asked for the latter already.
+    if ABOUT_REAL_TIME.contains(&key) || key == "spec_cores_first" {
         notes.push(setting.note(&format!("{name} changes nothing, as no cycle takes time here")));
     } else if key == "bf_max_job_assoc" {
         notes.push(setting.note(&format!("{name} changes nothing without accounting")));

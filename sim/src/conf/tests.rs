@@ -1,5 +1,7 @@
 //! What slurm.conf texts are read as, and how wrong ones are refused.
 
+mod nodes;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -21,6 +23,9 @@ fn nodes_take_their_shape_from_whatever_is_given() {
         ("Sockets=2 CoresPerSocket=8 ThreadsPerCore=2",          (32, 2, 8, 2)),
         ("CPUs=16 Sockets=2 CoresPerSocket=8 ThreadsPerCore=2",  (16, 2, 8, 1)),
         ("Boards=2 SocketsPerBoard=2 CoresPerSocket=4",          (16, 4, 4, 1)),
+        ("Boards=2 CoresPerSocket=4",                            (8, 2, 4, 1)),
+        ("CPUs=10 CoresPerSocket=4",                             (4, 1, 4, 1)),
+        ("Procs=8",                                              (8, 8, 1, 1)),
         ("cpus=8 CORESPERSOCKET=4",                              (8, 2, 4, 1)),
         ("",                                                     (1, 1, 1, 1)),
     ];
@@ -59,15 +64,15 @@ PartitionName=gpu Nodes=quick PriorityTier=10 MaxTime=INFINITE LLN=YES
     assert!(config.params().lln);
     assert_eq!(config.params().kill_wait, crate::Span::secs(5));
     let names: Vec<_> = config.node_names().map(SlurmNode::as_str).collect();
-    assert_eq!(names, ["n01", "n02", "n03", "n04", "m1"]);
-    let node = &config.nodes()[1];
+    assert_eq!(names, ["m1", "n01", "n02", "n03", "n04"]);
+    let node = &config.nodes()[2];
     assert_eq!((node.cpus, node.memory_mib, node.weight), (16, 64000, 10));
     assert_eq!(node.address, "10.0.0.2");
     assert_eq!(node.gres_count("gpu", None), 3);
     assert_eq!(node.gres[1].first, 2);
-    assert!(config.nodes()[4].starts_drained);
+    assert_eq!(config.nodes()[0].initial_state, InitialState::Drain);
     let gpu = config.partition(&"gpu".into()).unwrap();
-    assert_eq!((gpu.nodes.as_slice(), gpu.priority_tier), ([0, 1, 2, 3].as_slice(), 10));
+    assert_eq!((gpu.nodes.as_slice(), gpu.priority_tier), ([1, 2, 3, 4].as_slice(), 10));
     assert_eq!(gpu.max_time, None);
     assert_eq!(config.partitions()[0].max_time, Some(crate::Span::hours(24)));
 }
@@ -81,7 +86,7 @@ fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     insta::assert_snapshot!(notes.join("\n"), @"
     slurm.conf:1:1: PriorityWeightAge counts only with AccountingStorageType=accounting_storage/slurmdbd, so slurmctld ignores it
     slurm.conf:2:1: SchedulerParameters=bf_busy_nodes is not honoured yet
-    slurm.conf:4:28: AllowGroups is not honoured yet
+    slurm.conf:4:28: AllowGroups: a user is taken to be in the group of the same name only
     ");
 }
 
@@ -98,21 +103,13 @@ DownNodes=n1 State=FAIL Reason=fan
     let Parsed { config, notes } = parse(text).unwrap();
     let notes: Vec<_> = notes.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(notes.join("\n"), @"
-    slurm.conf:1:1: MaxMemPerNode is not honoured yet
-    slurm.conf:2:1: MaxMemPerCPU is not honoured yet
     slurm.conf:2:19: AuthInfo=use_client_ids is not honoured yet
-    slurm.conf:3:25: TmpDisk is not honoured yet
-    slurm.conf:3:35: CoreSpecCount is not honoured yet
-    slurm.conf:3:51: Reason is not honoured yet
-    slurm.conf:4:39: MaxMemPerCPU is not honoured yet
-    slurm.conf:5:27: MaxMemPerNode is not honoured yet
     slurm.conf:5:43: partition `b` is the default instead of `a` (line 4): the last one wins
-    slurm.conf:6:14: State=FAIL is not modelled; the node is taken as DOWN
-    slurm.conf:6:25: Reason is not honoured yet
     ");
     let defaults: Vec<_> = config.partitions().iter().map(|p| p.default).collect();
     assert_eq!(defaults, [false, true]);
-    assert!(config.nodes()[0].starts_down);
+    assert_eq!(config.nodes()[0].initial_state, InitialState::Fail);
+    assert_eq!(config.nodes()[0].reason.as_deref(), Some("fan"));
 }
 
 #[test]
@@ -160,7 +157,7 @@ fn numbers_that_are_too_large_and_words_that_contradict_are_refused() {
     slurm.conf:4:17: GresTypes does not list `gpu`
         add GresTypes=shm,gpu
     slurm.conf:3:20: State=BROKEN is not understood
-        write one of DOWN, DRAIN, FAIL, FAILING, UNKNOWN
+        write one of UNKNOWN, IDLE, DOWN, DRAIN, FAIL, FUTURE, CLOUD, EXTERNAL
     slurm.conf:3:14: DownNodes does not know `Raeson`
         did you mean `Reason`?
     ");
@@ -245,12 +242,16 @@ fn wrong_files() -> Vec<String> {
         with("KillWait=-5"),
         with("KillWait"),
         with("NodeName=x CPUs=-1"),
-        with("NodeName=x CPUs=0"),
         with("NodeName=x CPU=4"),
         with("NodeName=x[1-999999999] CPUs=4"),
         with("NodeName=x[3-1]"),
         with("NodeName=n2"),
-        with("NodeName=x CPUs=10 Sockets=2 CoresPerSocket=4"),
+        with("NodeName=ALL CPUs=10"),
+        with("NodeName=DEFAULT NodeAddr=10.0.0.1"),
+        with("NodeName=x State=GONE"),
+        with("NodeName=x State=External"),
+        with("NodeSet=n1 Feature=x"),
+        with("Include"),
         with("NodeName=x Gres=gpu:many:few"),
         with("PartitionName=q Nodes=n5"),
         with("PartitionName=q Nodes=n[1-2] MaxTime=soon"),
@@ -289,8 +290,6 @@ fn wrong_files_are_refused_with_place_and_hint() {
         each word is Key=Value
     slurm.conf:3:17: CPUs=-1 is not understood
         write a whole number that isn't negative
-    slurm.conf:3:17: CPUs=0 is not understood
-        write a whole number of at least 1
     slurm.conf:3:12: NodeName does not know `CPU`
         did you mean `CPUs`?
     slurm.conf:3:10: `1-999999999` stands for more than 131072 names
@@ -299,8 +298,18 @@ fn wrong_files_are_refused_with_place_and_hint() {
         write names such as `n[001-032],login`
     slurm.conf:3:10: node `n2` is defined twice
         name each node once
-    slurm.conf:3:1: CPUs=10 fits neither 8 cores nor 8 threads
-        make CPUs the product of sockets, cores and threads, or leave it out
+    slurm.conf:3:10: NodeName=ALL is not understood
+        ALL stands for every node; call this one something else
+    slurm.conf:3:18: NodeAddr can't stand on NodeName=DEFAULT
+        give it on each node's own line
+    slurm.conf:3:18: State=GONE is not understood
+        write one of UNKNOWN, IDLE, DOWN, DRAIN, FAIL, FUTURE, CLOUD, EXTERNAL
+    slurm.conf:3:18: State=EXTERNAL needs Slurm 26.05 and this is 24.11
+        choose release 26.05, or another state
+    slurm.conf:3:9: NodeSet `n1` has the name of a node
+        call one of the two something else
+    slurm.conf:3:1: `Include` names no file
+        write Include path
     slurm.conf:3:17: `few` in `gpu:many:few` is no count
         write Gres=name[:type][:count], such as gpu:a100:4
     slurm.conf:3:23: partition `q` names node `n5`, which no NodeName line defines
@@ -321,8 +330,8 @@ fn wrong_files_are_refused_with_place_and_hint() {
         write a whole number
     slurm.conf:3:15: SchedulerType=sched/magic is not understood
         write one of sched/backfill, sched/builtin
-    slurm.conf:3:1: `Include` is not supported
-        paste the included file's text here
+    slurm.conf:3:1: the file `/etc/slurm/nodes.conf`, which is included here, is not given
+        give it too, or paste its text here
     slurm.conf:3:19: the quote is not closed
         add a closing "
     slurm.conf:4:3: slurm.conf does not know `KillWayt`

@@ -28,6 +28,13 @@ pub(super) fn up_to(word: &Word, most: u32) -> Result<u32, ConfError> {
     positive(word).and_then(|n| if n <= most { Ok(n) } else { Err(too_large(word, most)) })
 }
 
+/// A number of at most `most`.
+pub(super) fn at_most(word: &Word, most: u32) -> Result<u32, ConfError> {
+    number(word).and_then(|n: u64| {
+        u32::try_from(n).ok().filter(|n| *n <= most).ok_or_else(|| too_large(word, most))
+    })
+}
+
 fn too_large(word: &Word, most: impl std::fmt::Display) -> ConfError {
     let what = format!("{}={} is too large", word.key, word.value);
     word.value_place.error(what, format!("write at most {most}"))
@@ -54,13 +61,18 @@ pub(super) fn limit(word: &Word) -> Result<Option<Span>, ConfError> {
     }
 }
 
-/// A count of nodes; `None` for UNLIMITED.
+/// A count; `None` for UNLIMITED.
 pub(super) fn count_or_unlimited(word: &Word) -> Result<Option<u32>, ConfError> {
-    let unlimited = ["unlimited", "infinite", "-1"];
-    if unlimited.contains(&word.value.to_ascii_lowercase().as_str()) {
-        return Ok(None);
-    }
-    number(word).map(Some)
+    if is_unlimited(word) { Ok(None) } else { number(word).map(Some) }
+}
+
+/// Memory in MB; `None` for UNLIMITED.
+pub(super) fn megabytes_or_unlimited(word: &Word) -> Result<Option<u64>, ConfError> {
+    if is_unlimited(word) { Ok(None) } else { megabytes(word).map(Some) }
+}
+
+fn is_unlimited(word: &Word) -> bool {
+    ["unlimited", "infinite", "-1"].contains(&word.value.to_ascii_lowercase().as_str())
 }
 
 /// Memory in MB, with or without a suffix.

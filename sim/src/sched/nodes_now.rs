@@ -139,7 +139,8 @@ impl<'a> NodesNow<'a> {
         if !job.ask.required.is_empty() {
             missing.keep(&job.ask.required);
         }
-        let down = missing.iter().map(|place| &self.ctld.nodes[place]).filter(|node| node.down);
+        let down =
+            missing.iter().map(|place| &self.ctld.nodes[place]).filter(|node| node.is_down());
         let names: Vec<&str> = down.map(|node| node.name().as_str()).collect();
         Refusal::NotAvail(match names.is_empty() {
             true => Reason::ReqNodeNotAvail,

@@ -67,7 +67,7 @@ pub(super) fn offer(trial: &Trial<'_>, index: usize) -> Option<Offer> {
     let weight = u64::from(spec.weight) << 8;
     if trial.ask.gres.is_empty() {
         let room = if trial.counts_suffice() {
-            trial.room_by_count(spec, spec.cores().saturating_sub(used))?
+            trial.room_by_count(spec, spec.n_usable_cores().saturating_sub(used))?
         } else {
             trial.room(spec, &mut free_cores(spec, usage, trial.row), &[])?
         };
@@ -124,11 +124,12 @@ pub(super) fn free_cores(spec: &NodeSpec, usage: &Usage, row: usize) -> IndexSet
     if let Some(held) = usage.row(row) {
         cores.subtract(held);
     }
+    cores.subtract(&spec.spec_cores);
     cores
 }
 
 pub(super) const fn free_memory(spec: &NodeSpec, usage: &Usage) -> u64 {
-    spec.memory_mib.saturating_sub(usage.memory_mib)
+    spec.usable_memory_mib().saturating_sub(usage.memory_mib)
 }
 
 /// Whether the node, as slurm.conf describes it, is big enough for the least of the job.
@@ -142,7 +143,7 @@ fn is_big_enough(trial: &Trial<'_>, spec: &NodeSpec) -> bool {
         MemoryNeed::WholeNode => 0,
     };
     ask.min_cpus_per_node <= spec.cpus.max(by_cores)
-        && memory <= spec.memory_mib
+        && memory <= spec.usable_memory_mib()
         && shape.sockets_per_node.unwrap_or(0) <= spec.sockets
         && shape.cores_per_socket.unwrap_or(0) <= spec.cores_per_socket
         && shape.threads_per_core.unwrap_or(0) <= spec.threads_per_core

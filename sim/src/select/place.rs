@@ -69,12 +69,14 @@ impl Trial<'_> {
         let specs = || offers.iter().map(|offer| self.view.spec(offer.index));
         let usable = |spec: &NodeSpec| {
             let threads = self.ask.shape.threads_per_core.unwrap_or(u32::MAX);
-            spec.cores() * spec.threads_per_core.min(threads)
+            spec.n_usable_cores() * spec.threads_per_core.min(threads)
         };
         let cpus: Vec<u32> = specs().map(usable).collect();
         let tasks = self.deal_whole(offers, &cpus)?;
-        let parts = specs().zip(tasks).map(|(spec, tasks)| Part { cpus: spec.cpus, tasks });
-        let cores = specs().map(|spec| IndexSet::below(spec.cores() as usize)).collect();
+        let parts =
+            specs().zip(tasks).map(|(spec, tasks)| Part { cpus: spec.effective_cpus(), tasks });
+        let nothing = crate::node::Usage::default();
+        let cores = specs().map(|spec| offer::free_cores(spec, &nothing, 0)).collect();
         Some((parts.collect(), cores))
     }
 

@@ -37,7 +37,8 @@ fn usable(trial: &Trial<'_>, candidates: &IndexSet) -> Option<IndexSet> {
     let mut nodes = if free {
         candidates.clone()
     } else {
-        let matching = |index: &usize| ask.features.matched_by(&trial.view.spec(*index).features);
+        let matching =
+            |index: &usize| ask.features.matched_by(&trial.view.spec(*index).active_features);
         candidates.iter().filter(matching).collect()
     };
     nodes.subtract(&ask.excluded);

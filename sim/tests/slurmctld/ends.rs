@@ -154,7 +154,9 @@ fn return_to_service_2_brings_a_downed_node_back_by_itself() {
     let mut lab = four("ReturnToService=2");
     lab.down("n001");
     assert_eq!(lab.sinfo(), "n001:down n002:idle n003:idle n004:idle");
-    lab.pass(2);
+    lab.pass(103);
+    assert_eq!(lab.sinfo(), "n001:down n002:idle n003:idle n004:idle");
+    lab.pass(1);
     assert_eq!(lab.sinfo(), "n001:idle n002:idle n003:idle n004:idle");
     assert!(lab.ctld.update_node(lab.now, &"n001".into(), NodeUpdate::Resume).is_err());
 }
