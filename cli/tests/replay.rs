@@ -276,3 +276,26 @@ fn a_synthetic_workload_can_be_kept_as_a_file() {
     let hash = |ran: &Ran| serde_json::from_str::<Value>(&ran.out).unwrap()["startHash"].clone();
     assert_eq!(hash(&made), hash(&read));
 }
+
+#[test]
+fn the_report_is_one_page_that_asks_nobody_for_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a<b.swf"), SWF).unwrap();
+    let ran = replay_in(folder.path(), &["a<b.swf", "--report", "page.html"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for words in [
+        "<!doctype html>",
+        "Replay of a&lt;b.swf",
+        "Gantt chart of 4 jobs on 4 nodes",
+        "role=\"img\"",
+        "prefers-color-scheme:dark",
+        "</html>",
+    ] {
+        assert!(page.contains(words), "no `{words}`");
+    }
+    for words in ["<script", "http://", "https://", "a<b"] {
+        assert!(!page.contains(words), "`{words}` in the page");
+    }
+    assert_eq!(page.matches("<rect").count(), 4);
+}

@@ -1,6 +1,7 @@
 //! What a replay leaves behind: a line per job, and a page to look at.
 
 mod html;
+mod svg;
 
 use std::io::{self, Write};
 
