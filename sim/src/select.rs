@@ -115,7 +115,26 @@ pub(crate) fn select(
     ask: &Ask,
     policy: Policy,
 ) -> Option<Arc<Allocation>> {
-    sets::select(view, candidates, ask, &policy).map(Arc::new)
+    sets::select(&mut Trial::new(view, ask, &policy), candidates).map(Arc::new)
+}
+
+/// Which nodes the job would get of `candidates`: the same as [`select`]'s, without working out
+/// cores that nobody asks about.
+pub(crate) fn nodes(
+    view: &View<'_>,
+    candidates: &IndexSet,
+    ask: &Ask,
+    policy: Policy,
+) -> Option<IndexSet> {
+    let mut trial = Trial::new(view, ask, &policy);
+    trial.nodes_only = true;
+    let found = sets::select(&mut trial, candidates).map(|allocation| places(&allocation));
+    debug_assert_eq!(found, select(view, candidates, ask, policy).map(|it| places(&it)));
+    found
+}
+
+fn places(allocation: &Allocation) -> IndexSet {
+    allocation.nodes.iter().map(|share| share.index).collect()
 }
 
 impl Trial<'_> {
@@ -140,6 +159,9 @@ impl Trial<'_> {
             return None;
         }
         eval::eval(self, &mut offers)?;
+        if self.nodes_only && self.is_sure_to_fit(&offers) {
+            return Some(self.outline(&offers));
+        }
         self.place(&offers)
     }
 }

@@ -93,13 +93,13 @@ impl<'a> Future<'a> {
     }
 
     /// When and where the job could start.
-    pub(super) fn will_run(&mut self, wish: Wish<'_>) -> Option<(u64, Arc<Allocation>)> {
+    pub(super) fn will_run(&mut self, wish: Wish<'_>) -> Option<(u64, IndexSet)> {
         let mut free = self.free_cpus(wish.nodes);
         let need = wish.least_cpus();
         if wish.from <= self.now
-            && let Some(allocation) = self.test(need <= free, 0, wish)
+            && let Some(nodes) = self.test(need <= free, 0, wish)
         {
-            return Some((self.now, allocation));
+            return Some((self.now, nodes));
         }
         if wish.now_only {
             return None;
@@ -107,9 +107,9 @@ impl<'a> Future<'a> {
         let past = self.ends.partition_point(|ending| ending.at < wish.from);
         free += self.given_back(0..past, wish.nodes);
         if (0 < past || self.now < wish.from)
-            && let Some(allocation) = self.test(need <= free, past, wish)
+            && let Some(nodes) = self.test(need <= free, past, wish)
         {
-            return Some((self.now, allocation));
+            return Some((self.now, nodes));
         }
         self.after_others(wish, past, free)
     }
@@ -120,7 +120,7 @@ impl<'a> Future<'a> {
         wish: Wish<'_>,
         past: usize,
         mut free: u64,
-    ) -> Option<(u64, Arc<Allocation>)> {
+    ) -> Option<(u64, IndexSet)> {
         let need = wish.least_cpus();
         let mut windows = Windows::new(self.ctld);
         let mut next = past;
@@ -143,22 +143,22 @@ impl<'a> Future<'a> {
                 }
             }
             let last = last?;
-            if let Some(allocation) = self.test(need <= free, next, wish) {
+            if let Some(nodes) = self.test(need <= free, next, wish) {
                 let ending = &self.ends[last];
                 let start = if ending.at <= self.now { ending.overdue } else { ending.at };
-                return Some((start, allocation));
+                return Some((start, nodes));
             }
             windows.grow(self.ends.get(next).map(|after| after.at));
         }
     }
 
     /// Whether the nodes suffice with the first `gone` jobs gone. `could` rules out what can't be.
-    fn test(&mut self, could: bool, gone: usize, wish: Wish<'_>) -> Option<Arc<Allocation>> {
+    fn test(&mut self, could: bool, gone: usize, wish: Wish<'_>) -> Option<IndexSet> {
         if !could {
             return None;
         }
         self.move_to(gone);
-        select::select(&self.view, wish.nodes, wish.ask, wish.policy)
+        select::nodes(&self.view, wish.nodes, wish.ask, wish.policy)
     }
 
     /// Giving back and taking again undo each other, so one view serves every moment.

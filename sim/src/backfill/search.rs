@@ -64,7 +64,8 @@ struct Candidate<'a> {
 /// Where and when a job would run.
 struct Place {
     start: u64,
-    allocation: Arc<Allocation>,
+    /// The nodes that it would get.
+    nodes: IndexSet,
     /// Nodes that it may choose from.
     room: IndexSet,
     /// When to look again.
@@ -227,13 +228,13 @@ impl<'a> Cycle<'a> {
             until: room.later,
             now_only: candidate.now_only,
         });
-        let (start, allocation) = found.ok_or(room.later)?;
-        Ok(Place { start: start.max(from), allocation, room: room.nodes, later: room.later })
+        let (start, nodes) = found.ok_or(room.later)?;
+        Ok(Place { start: start.max(from), nodes, room: room.nodes, later: room.later })
     }
 
     /// It could start there and then: does it, or is that planned?
     fn settle(&mut self, candidate: &mut Candidate<'a>, mut place: Place) -> Next {
-        let nodes: IndexSet = place.allocation.nodes.iter().map(|share| share.index).collect();
+        let nodes = std::mem::take(&mut place.nodes);
         let mut stretch = self.plan.stretch(place.start, candidate.limit);
         let overlap_tested = self.now < place.start;
         if overlap_tested && self.plan.is_taken(&nodes, stretch.0, stretch.1) {

@@ -17,6 +17,41 @@ use super::{
 };
 
 impl Trial<'_> {
+    /// Whether [`Self::place`] can't fail: single CPUs of which there are enough, and nothing else.
+    pub(super) fn is_sure_to_fit(&self, offers: &[Offer]) -> bool {
+        let ask = self.ask;
+        let plain = ask.cpus_per_task == 1
+            && ask.ntasks_per_node == 0
+            && ask.plane.is_none()
+            && ask.gres.is_empty()
+            && !ask.overcommit
+            && !self.whole
+            && !self.policy.memory
+            && !self.shares()
+            && self.counts_suffice();
+        let threads = |offer: &Offer| self.view.spec(offer.index).threads_per_core;
+        let cpus: u64 = offers.iter().map(|offer| u64::from(offer.cpus)).sum();
+        plain
+            && offers.iter().all(|offer| threads(offer) == 1)
+            && u64::from(self.tasks_to_deal(offers)) <= cpus
+    }
+
+    /// The nodes, and nothing about them.
+    pub(super) fn outline(&self, offers: &[Offer]) -> Allocation {
+        let share = |offer: &Offer| NodeShare {
+            node: self.view.spec(offer.index).name.clone(),
+            index: offer.index,
+            tasks: 0,
+            cpus: 0,
+            cores: IndexSet::new(),
+            cpu_ids: IndexSet::new(),
+            memory_mib: 0,
+            gres: BTreeMap::new(),
+            shared: false,
+        };
+        Allocation { nodes: offers.iter().map(share).collect() }
+    }
+
     /// The job's allocation on the nodes that were taken; `None` if it doesn't work out.
     pub(super) fn place(&self, offers: &[Offer]) -> Option<Allocation> {
         let (parts, cores) =

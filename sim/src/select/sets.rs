@@ -3,23 +3,18 @@
 
 use crate::{Allocation, IndexSet};
 
-use super::{Ask, Policy, View, feature::Features, trial::Trial};
+use super::{feature::Features, trial::Trial};
 
 /// What the job would get of `candidates`, or `None` if they don't suffice.
-pub(super) fn select(
-    view: &View<'_>,
-    candidates: &IndexSet,
-    ask: &Ask,
-    policy: &Policy,
-) -> Option<Allocation> {
-    let mut trial = Trial::new(view, ask, policy);
+pub(super) fn select(trial: &mut Trial<'_>, candidates: &IndexSet) -> Option<Allocation> {
+    let (view, ask) = (trial.view, trial.ask);
     if trial.max_nodes < trial.min_nodes || trial.max_nodes < trial.required.len() as u32 {
         return None;
     }
-    let nodes = usable(&trial, candidates)?;
+    let nodes = usable(trial, candidates)?;
     let features = &ask.features;
     if features.counts() {
-        return with_counts(&mut trial, &nodes);
+        return with_counts(trial, &nodes);
     }
     if !features.alternatives() {
         return trial.run(&nodes);

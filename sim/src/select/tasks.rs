@@ -50,7 +50,7 @@ impl Trial<'_> {
         cpus
     }
 
-    fn tasks_to_deal(&self, offers: &[Offer]) -> u32 {
+    pub(super) fn tasks_to_deal(&self, offers: &[Offer]) -> u32 {
         let nodes = u32::try_from(offers.len()).unwrap_or(u32::MAX);
         let tasks = if self.tasks != 0 && self.ask.tasks_given {
             self.tasks

@@ -25,6 +25,8 @@ pub(super) struct Trial<'a> {
     pub(super) whole: bool,
     /// How many jobs may already be on the cores that are tried.
     pub(super) row: usize,
+    /// Only which nodes it gets is of interest.
+    pub(super) nodes_only: bool,
     /// CPUs that its devices need on a node, and in all.
     pub(super) gres_cpus_node: u32,
     pub(super) gres_cpus_job: u32,
@@ -50,6 +52,7 @@ impl<'a> Trial<'a> {
             required: ask.required.clone(),
             whole: ask.exclusive || policy.exclusive(),
             row: 0,
+            nodes_only: false,
             gres_cpus_node: 0,
             gres_cpus_job: 0,
             sockets: None,
