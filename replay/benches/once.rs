@@ -3,7 +3,12 @@
 //! ```text
 //!   once [slurm|easy] [FILE | day | month | NODES:JOBS]
 //! ```
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench may panic, and prints")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a bench may panic, and prints"
+)]
 
 use drawbridge_replay::{
     Options, OverLimit, Source, Summary, Trace, Workload, cluster, easy, read, slurm,

@@ -2,7 +2,12 @@
 //!
 //! `REPLAY_TRACE=FILE cargo bench --package drawbridge-replay --bench replay` takes a trace of
 //! yours instead of the made-up day.
-#![allow(clippy::unwrap_used, missing_docs, reason = "a bench may panic and documents nothing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a bench may panic and documents nothing"
+)]
 
 use std::hint::black_box;
 
