@@ -45,7 +45,6 @@ const FAULTS: &[Fault] = &[
     Fault { name: "CR_Socket taken for CR_Core",      kind: Kind::ConfText("CR_Socket", "CR_Core") },
     Fault { name: "CR_CPU taken for CR_Core",         kind: Kind::ConfText("CR_CPU", "CR_Core") },
     Fault { name: "priority tiers ignored",           kind: Kind::ConfWord("PriorityTier=") },
-    Fault { name: "partitions' MaxNodes ignored",     kind: Kind::ConfWord("MaxNodes=") },
     Fault { name: "partitions' MaxTime ignored",      kind: Kind::ConfWord("MaxTime=") },
     Fault { name: "no backfill",                      kind: Kind::ConfText("SchedulerParameters=", "SchedulerType=sched/builtin\nSchedulerParameters=") },
     Fault { name: "--constraint ignored",             kind: Kind::Flag(&["-C"], true) },

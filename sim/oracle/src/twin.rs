@@ -2,7 +2,8 @@
 
 use drawbridge_sim::{
     ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node, NodeShare,
-    NodeUpdate, Release, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
+    NodeUpdate, PartitionName, Release, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time,
+    UserName,
 };
 
 use crate::{
@@ -79,7 +80,7 @@ impl Twin {
         self.ctld.wake(Time::from_ms(now_ms));
         let mut view = View::default();
         for job in self.ctld.jobs() {
-            job_look(job).put(&mut view);
+            job_look(job, self.ctld.config()).put(&mut view);
         }
         for node in self.ctld.nodes() {
             put_node(node, &mut view);
@@ -129,7 +130,20 @@ fn update_nodes(
     all(nodes, |node| ctld.update_node(now, &node, update.clone()))
 }
 
-fn job_look(job: &Job) -> JobLook {
+/// Each partition once, the highest tier first.
+fn partitions_text(job: &Job, config: &SlurmConfig) -> String {
+    let tier = |name: &PartitionName| config.partition(name).map_or(0, |it| it.priority_tier);
+    let mut names: Vec<&PartitionName> = vec![];
+    for name in &job.submission.partitions {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| std::cmp::Reverse(tier(name)));
+    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",")
+}
+
+fn job_look(job: &Job, config: &SlurmConfig) -> JobLook {
     let shares = job.allocation.iter().flat_map(|allocation| &allocation.nodes);
     let held = job.allocation.as_ref();
     JobLook {
@@ -139,8 +153,7 @@ fn job_look(job: &Job) -> JobLook {
         reason: job.reason.squeue().replace(' ', "_"),
         priority: job.priority.to_string(),
         partition: if job.state == JobState::Pending && 1 < job.submission.partitions.len() {
-            let names: Vec<_> = job.submission.partitions.iter().map(|it| it.as_str()).collect();
-            names.join(",")
+            partitions_text(job, config)
         } else {
             job.partition.to_string()
         },
