@@ -24,7 +24,7 @@ impl Slurmctld {
     fn invariant_nothing_is_held_twice(&self) -> Result<(), String> {
         let mut held: BTreeMap<usize, Usage> = BTreeMap::new();
         for job in self.jobs().filter(|job| job.holds_nodes()) {
-            for share in job.allocation.iter().flat_map(|allocation| &allocation.nodes) {
+            for share in job.held().iter().flat_map(|held| &held.nodes) {
                 let usage = held.entry(share.index).or_default();
                 let devices = share.gres.iter().any(|(name, devices)| {
                     usage.gres.get(name).is_some_and(|used| used.overlaps(devices))

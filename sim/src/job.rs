@@ -82,6 +82,8 @@ pub struct Job {
     pub(crate) timer: Option<Time>,
     /// The priority was given, not computed.
     pub(crate) priority_given: bool,
+    /// Its cores are counted for others: it is suspended, or was.
+    pub(crate) coreless: bool,
     /// The limit is its own, not the partition's.
     pub(crate) limit_given: bool,
     /// Tells its runs apart.

@@ -251,9 +251,15 @@ impl Slurmctld {
     ) -> Result<Vec<usize>, SlurmError> {
         let all = self.config.partitions();
         let place = |name: &PartitionName| all.iter().position(|other| other.name == *name);
-        let places: Option<Vec<_>> = names.iter().map(place).collect();
-        let places = places.filter(|places| !places.is_empty());
-        places.ok_or(SlurmError::InvalidPartitionName)
+        let named: Option<Vec<_>> = names.iter().map(place).collect();
+        let mut places = vec![];
+        for place in named.unwrap_or_default() {
+            // Named twice is named once.
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        (!places.is_empty()).then_some(places).ok_or(SlurmError::InvalidPartitionName)
     }
 
     fn change_texts(&mut self, job: JobId, update: &JobUpdate) {

@@ -45,6 +45,7 @@ mod select;
 mod slurmctld;
 mod submission;
 mod submit;
+mod suspend;
 mod tally;
 mod target;
 mod time;

@@ -317,7 +317,8 @@ impl Slurmctld {
             return;
         };
         let was_completing = std::mem::take(&mut record.completing);
-        let (allocation, licenses) = (record.allocation.clone(), record.licenses.clone());
+        let (allocation, licenses) = (record.held(), record.licenses.clone());
+        record.coreless = false;
         self.licenses.give_back(&licenses);
         self.facts.push(Fact::JobReleased { job });
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {

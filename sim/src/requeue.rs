@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{
     Allocation, ExitCode, Fact, JobId, JobState, JobTarget, Reason, SlurmError, Slurmctld, Span,
-    Suspended, Time, UserName, lifecycle::STOP,
+    Suspended, Time, UserName, lifecycle::STOP, submit::whole_second,
 };
 
 /// How a job goes back to the queue.
@@ -112,7 +112,8 @@ impl Slurmctld {
 
     /// The last run is tidied up: as if just submitted, but not before its credential expired.
     pub(crate) fn requeued(&mut self, now: Time, job: JobId) {
-        let (earliest, run) = (now + self.params().cred_expire + Span::secs(1), self.next_run());
+        let (expiry, run) = (self.params().cred_expire, self.next_run());
+        let earliest = whole_second(now) + expiry + Span::secs(1);
         let Some(record) = self.job_mut(job) else {
             return;
         };
@@ -177,10 +178,14 @@ impl Slurmctld {
     /// `--no-kill`: the job stays on its other nodes.
     pub(crate) fn leave_node(&mut self, job: JobId, place: usize) {
         let Some(record) = self.job_mut(job) else { return };
-        let Some(allocation) = record.allocation.clone() else { return };
-        let (gone, kept): (Vec<_>, Vec<_>) =
-            allocation.nodes.iter().cloned().partition(|share| share.index == place);
-        record.allocation = Some(Arc::new(Allocation { nodes: kept }));
+        let (Some(allocation), Some(held)) = (record.allocation.clone(), record.held()) else {
+            return;
+        };
+        let kept = allocation.nodes.iter().filter(|share| share.index != place);
+        let kept = Allocation { nodes: kept.cloned().collect() };
+        record.allocation = Some(Arc::new(kept));
+        let gone: Vec<_> =
+            held.nodes.iter().filter(|share| share.index == place).cloned().collect();
         for share in gone {
             self.with_node(share.index, |node| {
                 node.usage.give_back(&share);

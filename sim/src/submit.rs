@@ -147,7 +147,8 @@ impl Slurmctld {
         const DAY: u64 = 86_400;
         match begin {
             Begin::At(time) => time,
-            Begin::After(span) => now + span,
+            // The clock that counts shows whole seconds.
+            Begin::After(span) => whole_second(now) + span,
             Begin::Unix(seconds) => self.epoch.time_of_unix(seconds),
             Begin::TimeOfDay(clock) => {
                 let today = self.epoch.unix(now) / DAY * DAY;
@@ -233,6 +234,7 @@ impl Slurmctld {
             comment: submission.comment.clone(),
             behaviour: Arc::new(behaviour(&submission)),
             priority_given: submission.priority.is_some() && Self::is_operator(&submission.user),
+            coreless: false,
             limit_given: times.limit.is_some(),
             submission: Arc::new(submission),
             ask: Arc::new(ask),
@@ -288,6 +290,11 @@ fn refuse_what_only_operators_may(submission: &Submission) -> Result<(), SlurmEr
 fn refuse_unmodelled(submission: &Submission) -> Result<(), SlurmError> {
     let qos = submission.qos.as_deref().unwrap_or_default();
     if qos.is_empty() || qos == "normal" { Ok(()) } else { Err(SlurmError::InvalidQos) }
+}
+
+/// What `time()` says.
+pub(crate) const fn whole_second(now: Time) -> Time {
+    Time::from_ms(now.as_secs() * 1000)
 }
 
 fn behaviour(submission: &Submission) -> JobBehaviour {

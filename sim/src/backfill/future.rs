@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Allocation, IndexSet, Job, JobState, Slurmctld, Time,
+    Allocation, IndexSet, Job, Slurmctld, Time,
     select::{self, Ask, Policy, Share, View},
 };
 
@@ -71,10 +71,10 @@ impl<'a> Future<'a> {
         // Whoever is completing has given back everything already; only its nodes are barred.
         let ending = ctld.completing.iter().flat_map(|place| &ctld.nodes[place].jobs);
         for id in ending.collect::<std::collections::BTreeSet<_>>() {
-            let done = ctld.job(*id).filter(|job| job.state != JobState::Running);
-            if let Some(held) = done.and_then(|job| job.allocation.as_ref()) {
-                view.give_back(held);
-                count(&mut idle_cpus, held, true);
+            let done = ctld.job(*id).filter(|job| job.completing);
+            if let Some(held) = done.and_then(Job::held) {
+                view.give_back(&held);
+                count(&mut idle_cpus, &held, true);
             }
         }
         let running = ctld.running.iter().filter_map(|id| ctld.job(*id));
@@ -220,7 +220,7 @@ impl Windows {
 }
 
 fn ending_of(ctld: &Slurmctld, job: &Job, now: u64) -> Option<Ending> {
-    let held = job.allocation.clone()?;
+    let held = job.held()?;
     let start = job.start_time.map_or(now, |start| ctld.epoch.unix(start));
     let limit = job.time_limit.map(|limit| limit.as_secs());
     let at = start + limit.unwrap_or(YEAR);

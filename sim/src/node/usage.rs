@@ -78,6 +78,9 @@ impl Usage {
     }
 
     fn count_cpus(&mut self, share: &NodeShare) {
+        if share.cores.is_empty() {
+            return;
+        }
         let threads = share.cpu_ids.len() / share.cores.len().max(1);
         self.cpus = u32::try_from(self.cores.len() * threads).unwrap_or(u32::MAX);
     }

@@ -311,3 +311,58 @@ fn a_job_that_could_never_run_is_refused_but_seen() {
     assert_eq!(lab.ctld.job(JobId(1)).unwrap().exit, ExitCode::signal(1));
     assert!(lab.try_sbatch("-H -N9").is_ok(), "nobody looks at a held job");
 }
+
+#[test]
+fn a_suspended_job_lends_its_cores_and_makes_up_for_the_time() {
+    let mut lab = lab("");
+    let job = lab.run("--uid=alice -n16 -t 1 --mem=10 --wrap 'sleep 50'");
+    let start = lab.ctld.job(job).unwrap().start_time.unwrap();
+    let refused = lab.ctld.suspend_job(lab.now, job, &"alice".into());
+    assert_eq!(refused.unwrap_err().number(), 2002);
+    lab.ctld.suspend_job(lab.now, job, &root()).unwrap();
+    assert_eq!(
+        (lab.state_of(job), lab.ctld.job(job).unwrap().priority),
+        ("SUSPENDED None".into(), 0)
+    );
+    let usage = &lab.ctld.node(&"n001".into()).unwrap().usage;
+    assert_eq!((usage.cpus, usage.memory_mib), (0, 10));
+    let other = lab.run("-n16 --mem=10 -w n001 --wrap 'sleep 5'");
+    assert_eq!(lab.state_of(other), "RUNNING None");
+    lab.pass(98);
+    assert_eq!(lab.state_of(job), "SUSPENDED None", "no limit counts meanwhile");
+    lab.ctld.resume_job(lab.now, job, &root()).unwrap();
+    assert_eq!(lab.ctld.resume_job(lab.now, job, &root()).unwrap_err().number(), 2087);
+    lab.pass(60);
+    let ended = lab.ctld.job(job).unwrap();
+    assert_eq!(ended.squeue_state(), "COMPLETED");
+    assert_eq!(ended.end_time, Some(start + Span::ms(150_050)));
+    assert_eq!(lab.ctld.suspend_job(lab.now, job, &root()).unwrap_err().number(), 2021);
+}
+
+#[test]
+fn who_resumes_among_others_runs_without_cores_of_its_own() {
+    let mut lab = lab("");
+    let job = lab.run("-n16 --mem=10 -w n001");
+    lab.ctld.suspend_job(lab.now, job, &root()).unwrap();
+    let other = lab.run("-n16 --mem=10 -w n001");
+    lab.ctld.resume_job(lab.now, job, &root()).unwrap();
+    assert_eq!(
+        (lab.state_of(job), lab.state_of(other)),
+        ("RUNNING None".into(), "RUNNING None".into())
+    );
+    lab.scancel(job);
+    lab.pass(2);
+    let usage = &lab.ctld.node(&"n001".into()).unwrap().usage;
+    assert_eq!((usage.cpus, usage.memory_mib), (16, 10));
+    lab.scancel(other);
+    lab.pass(2);
+    assert_eq!(lab.sinfo(), "n001:idle n002:idle n003:idle n004:idle");
+}
+
+#[test]
+fn a_partition_named_twice_is_one() {
+    let mut lab = lab("");
+    lab.run("-N4 --exclusive");
+    let job = lab.run("-n1 --mem=10 -p main,main");
+    assert_eq!(lab.state_of(job), "PENDING Resources");
+}
