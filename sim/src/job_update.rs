@@ -6,7 +6,7 @@
 mod priority;
 mod shape;
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use crate::{
     Begin, Fact, Job, JobId, JobState, JobTarget, MemoryAsk, PartitionName, Reason, SlurmError,
@@ -234,13 +234,14 @@ impl Slurmctld {
             }
         }
         let spec = self.partition_spec(first).clone();
+        let sorted = places.iter().map(|place| self.partition_spec(*place).name.clone()).collect();
         if let Some(record) = self.job_mut(job) {
             record.partition = spec.name.clone();
             record.partitions = places;
             if !record.limit_given {
                 record.time_limit = spec.default_time.or(spec.max_time);
             }
-            Arc::make_mut(&mut record.submission).partitions.clone_from(names);
+            Arc::make_mut(&mut record.submission).partitions = sorted;
         }
         self.ask_again(job)
     }
@@ -259,6 +260,7 @@ impl Slurmctld {
                 places.push(place);
             }
         }
+        places.sort_by_key(|place| Reverse(self.partition_spec(*place).priority_tier));
         (!places.is_empty()).then_some(places).ok_or(SlurmError::InvalidPartitionName)
     }
 

@@ -265,7 +265,7 @@ impl Slurmctld {
         self.running.remove(&job);
         let Some(record) = self.job_mut(job) else { return };
         let was_completing = std::mem::replace(&mut record.completing, completing != Span::ZERO);
-        let (run, allocation) = (record.run, record.allocation.clone());
+        let (run, allocation) = (record.run, record.held());
         if completing == Span::ZERO {
             return self.release_nodes(now, job);
         }

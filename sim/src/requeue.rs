@@ -60,11 +60,8 @@ impl Slurmctld {
         }
         self.hold_requeued(job, how);
         if matches!(state, JobState::Running | JobState::Suspended) {
-            let (exit, after) = self.when_stopped(job);
+            let (_, after) = self.when_stopped(job);
             let epilog = self.job(job).map_or(Span::ZERO, |job| job.behaviour.epilog);
-            if let Some(record) = self.job_mut(job) {
-                record.exit = exit;
-            }
             self.task_stopped(job, true, true);
             self.free_after(now, job, after + epilog);
         } else if !completing {

@@ -33,8 +33,14 @@ struct Times {
 
 impl Slurmctld {
     /// Queues a job. It never starts here: the next cycle looks at it.
-    pub fn submit(&mut self, now: Time, submission: Submission) -> Result<JobId, SlurmError> {
+    pub fn submit(&mut self, now: Time, mut submission: Submission) -> Result<JobId, SlurmError> {
         let understood = self.understand(now, &submission)?;
+        if !submission.partitions.is_empty() {
+            // Each once, the highest tier first.
+            let places = understood.partitions.iter();
+            submission.partitions =
+                places.map(|place| self.partition_spec(*place).name.clone()).collect();
+        }
         let id = self.next_id()?;
         if submission.reservation.as_deref().is_some_and(|name| !name.is_empty()) {
             return Err(SlurmError::ReservationInvalid);

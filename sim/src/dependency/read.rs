@@ -152,7 +152,8 @@ impl Reader<'_> {
             None => (Whom::Job(job), rest),
         };
         let other = self.ctld.whom(whom);
-        if other.is_some_and(|other| self.ctld.is_same(self.own, other.id, whom)) {
+        let itself = whom == Whom::Job(self.own);
+        if itself || other.is_some_and(|other| self.ctld.is_same(self.own, other.id, whom)) {
             return Err(SlurmError::Dependency);
         }
         Ok((whom, rest))

@@ -62,6 +62,7 @@ fn what_slurmctld_cannot_wait_for_is_refused() {
         ("afterok",        "2038 Job dependency problem"),
         ("afterok:x",      "2038 Job dependency problem"),
         ("afterok:0",      "2038 Job dependency problem"),
+        ("afterany:6",     "2038 Job dependency problem"),
         ("before:1",       "2038 Job dependency problem"),
         ("after:1+0",      "2038 Job dependency problem"),
         ("singleton:1",    "2038 Job dependency problem"),
@@ -72,7 +73,7 @@ fn what_slurmctld_cannot_wait_for_is_refused() {
         assert_eq!(refused, Err(error.into()), "{text}");
     }
     // Each took a number all the same.
-    assert_eq!(lab.sbatch("-n1 --mem=10"), JobId(10));
+    assert_eq!(lab.sbatch("-n1 --mem=10"), JobId(11));
     let update = |text: &str| JobUpdate { dependency: Some(text.into()), ..JobUpdate::default() };
     let one = lab.sbatch("-n1 --mem=10 -H");
     let two = lab.sbatch(&format!("-n1 --mem=10 -d afterany:{one}"));
