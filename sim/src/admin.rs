@@ -220,6 +220,9 @@ impl Slurmctld {
     /// Its slurmd says that it is there. The reason stays to be read, as Slurm leaves it.
     pub(crate) fn node_registers(&mut self, now: Time, place: usize) {
         let comes_back = self.params().return_to_service;
+        if self.nodes.get(place).is_none_or(crate::Node::is_deleted) {
+            return;
+        }
         let took = self.nodes[place].takes_jobs();
         self.with_node(place, |node| {
             node.heard = now;

@@ -23,6 +23,7 @@ mod reader;
 mod scheduling;
 mod shape;
 mod value;
+mod words;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -37,7 +38,7 @@ pub use scheduling::{BackfillParams, Defer, SchedulerType};
 
 use crate::{Mutant, PartitionName, Release, SlurmNode};
 pub(crate) use node_line::words as comma_words;
-pub(crate) use node_set::NodesError;
+pub(crate) use node_set::{NodesError, resolve as resolve_nodes};
 pub(crate) use value::parse_megabytes;
 
 use reader::Reader;
@@ -166,7 +167,6 @@ impl SlurmConfig {
     }
 
     /// Other partitions.
-    #[allow(dead_code, reason = "reconfiguration, which follows, uses it")]
     pub(crate) fn set_partitions(&mut self, partitions: Vec<Arc<PartitionSpec>>) {
         self.partitions = partitions.into();
     }

@@ -14,9 +14,15 @@ pub enum SlurmError {
     /// 2002: somebody else's job, or an operator's right.
     #[error("Access/permission denied")]
     AccessDenied,
+    /// 2003: not in one of `AllowGroups`.
+    #[error("User's group not permitted to use this partition")]
+    MissingPartitionGroup,
     /// 2004: `-w` names nodes outside the partition.
     #[error("Requested nodes not in this partition")]
     RequestedNodesNotInPartition,
+    /// 2005: more CPUs than the partition has.
+    #[error("More processors requested than permitted")]
+    TooManyCpus,
     /// 2006: fewest nodes above most nodes, or none at all.
     #[error("Node count specification invalid")]
     InvalidNodeCount,
@@ -29,6 +35,9 @@ pub enum SlurmError {
     /// 2015: the partition could never hold it.
     #[error("Requested partition configuration not available now")]
     RequestedPartConfigUnavailable,
+    /// 2016: jobs are on it.
+    #[error("Requested nodes are busy")]
+    NodesBusy,
     /// 2017: no such job.
     #[error("Invalid job id specified")]
     InvalidJobId,
@@ -62,6 +71,9 @@ pub enum SlurmError {
     /// 2042: held, which is also said of a job that was accepted.
     #[error("Job is in held state")]
     JobHeld,
+    /// 2044: more memory than `MaxMemPerCPU` or `MaxMemPerNode` allow.
+    #[error("Memory required by task is not available")]
+    InvalidTaskMemory,
     /// 2045: no such account.
     #[error("Invalid account or account/partition combination specified")]
     InvalidAccount,
@@ -128,6 +140,15 @@ pub enum SlurmError {
     /// 2124: a shortest limit longer than the limit.
     #[error("Invalid time-min specification (exceeds job's time or other limits)")]
     InvalidTimeMinLimit,
+    /// 2075: jobs are in it.
+    #[error("Partition is in use")]
+    PartitionInUse,
+    /// 2164: a node of that name.
+    #[error("Node already exists")]
+    NodeAlreadyExists,
+    /// 2165: `MaxNodeCount` leaves no room.
+    #[error("Unable to add node, node table is full")]
+    NodeTableFull,
     /// 11: `MaxJobCount` is reached.
     #[error("Resource temporarily unavailable")]
     TooManyJobs,
@@ -140,11 +161,14 @@ impl SlurmError {
             Self::InvalidPartitionName => 2000,
             Self::DefaultPartitionNotSet => 2001,
             Self::AccessDenied => 2002,
+            Self::MissingPartitionGroup => 2003,
             Self::RequestedNodesNotInPartition => 2004,
+            Self::TooManyCpus => 2005,
             Self::InvalidNodeCount => 2006,
             Self::UserIdMissing => 2010,
             Self::RequestedNodeConfigUnavailable => 2014,
             Self::RequestedPartConfigUnavailable => 2015,
+            Self::NodesBusy => 2016,
             Self::InvalidJobId => 2017,
             Self::InvalidNodeName => 2018,
             Self::WritingToFile => 2019,
@@ -156,6 +180,7 @@ impl SlurmError {
             Self::InvalidFeature => 2029,
             Self::Dependency => 2038,
             Self::JobHeld => 2042,
+            Self::InvalidTaskMemory => 2044,
             Self::InvalidAccount => 2045,
             Self::InvalidLicenses => 2048,
             Self::ReservationInvalid => 2053,
@@ -178,6 +203,9 @@ impl SlurmError {
             Self::PrioResetFail => 2095,
             Self::InvalidNice => 2123,
             Self::InvalidTimeMinLimit => 2124,
+            Self::PartitionInUse => 2075,
+            Self::NodeAlreadyExists => 2164,
+            Self::NodeTableFull => 2165,
             Self::TooManyJobs => 11,
         }
     }

@@ -51,7 +51,6 @@ pub(crate) struct Completing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
     /// The controller has just started and not heard of it.
-    #[allow(dead_code, reason = "reconfiguration, which follows, uses it")]
     Unknown,
     Down,
     Up,
@@ -121,6 +120,11 @@ impl Node {
     /// Whether sinfo shows it: not before it is there, not after it was deleted.
     pub const fn is_shown(&self) -> bool {
         !matches!(self.service, Service::Future | Service::Deleted)
+    }
+
+    /// Whether it was a dynamic node that is no more.
+    pub(crate) const fn is_deleted(&self) -> bool {
+        matches!(self.service, Service::Deleted)
     }
 
     /// The state with all its flags.

@@ -39,6 +39,12 @@ pub enum Reason {
     DeadLine,
     /// More or fewer nodes than the partition allows.
     PartitionNodeLimit,
+    /// The partition wouldn't have it.
+    PartitionConfig,
+    /// More memory than the partition allows.
+    MaxMemPerLimit,
+    /// The partition isn't for its user.
+    AccountNotAllowed,
     /// A longer limit than the partition allows.
     PartitionTimeLimit,
     /// The partition takes jobs but starts none.
@@ -90,6 +96,9 @@ impl Reason {
             Self::Prolog => "Prolog",
             Self::DeadLine => "DeadLine",
             Self::PartitionNodeLimit => "PartitionNodeLimit",
+            Self::PartitionConfig => "PartitionConfig",
+            Self::MaxMemPerLimit => "MaxMemPerLimit",
+            Self::AccountNotAllowed => "AccountNotAllowed",
             Self::PartitionTimeLimit => "PartitionTimeLimit",
             Self::PartitionDown => "PartitionDown",
             Self::PartitionInactive => "PartitionInactive",
@@ -149,6 +158,9 @@ impl Reason {
             | Self::Prolog
             | Self::DeadLine
             | Self::PartitionNodeLimit
+            | Self::PartitionConfig
+            | Self::MaxMemPerLimit
+            | Self::AccountNotAllowed
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive
@@ -186,6 +198,9 @@ impl fmt::Display for Reason {
             | Self::Prolog
             | Self::DeadLine
             | Self::PartitionNodeLimit
+            | Self::PartitionConfig
+            | Self::MaxMemPerLimit
+            | Self::AccountNotAllowed
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive

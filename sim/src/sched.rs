@@ -10,10 +10,7 @@ mod nodes_now;
 
 use std::{cmp::Reverse, sync::Arc};
 
-use crate::{
-    Allocation, Defer, Job, JobId, Mutant, Reason, Slurmctld, Span, Time,
-    conf::{PartitionSpec, PartitionState},
-};
+use crate::{Allocation, Defer, Job, JobId, Mutant, Reason, Slurmctld, Span, Time};
 
 pub(crate) use clock::{Clock, next_tick};
 pub(crate) use nodes_now::NodesNow;
@@ -57,11 +54,6 @@ impl Slurmctld {
                 self.set_reason(job, Reason::BadConstraints);
             }
         }
-    }
-
-    /// Why a job can't run in a partition at all, as things stand.
-    pub(crate) fn partition_refusal(&self, job: &Job, partition: usize) -> Option<Reason> {
-        refusal(self.partition_spec(partition), job, job.time_limit)
     }
 
     /// The queue places of a job.
@@ -139,21 +131,4 @@ impl QueueKey {
     const fn rank(&self) -> (Reverse<u32>, Reverse<u32>, u64, JobId) {
         (self.tier, self.priority, self.submitted, self.job)
     }
-}
-
-/// Why a partition takes no job like this, as things stand.
-fn refusal(spec: &PartitionSpec, job: &Job, limit: Option<Span>) -> Option<Reason> {
-    match spec.state {
-        PartitionState::Up | PartitionState::Drain => {}
-        PartitionState::Down => return Some(Reason::PartitionDown),
-        PartitionState::Inactive => return Some(Reason::PartitionInactive),
-    }
-    let least = job.ask.min_nodes;
-    let too_few = least < spec.min_nodes;
-    let too_many = spec.max_nodes.zip(job.ask.max_nodes).is_some_and(|(max, asks)| max < asks);
-    if too_few || too_many || spec.nodes.len() < least as usize {
-        return Some(Reason::PartitionNodeLimit);
-    }
-    let too_long = spec.max_time.is_some_and(|max| limit.is_none_or(|limit| max < limit));
-    too_long.then_some(Reason::PartitionTimeLimit)
 }

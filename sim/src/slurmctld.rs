@@ -73,6 +73,10 @@ pub struct Slurmctld {
     pub(crate) next_basic_priority: u32,
     /// The last round of pings, or the first one.
     pub(crate) pinged: Time,
+    /// The configuration as it was read.
+    pub(crate) read: SlurmConfig,
+    /// How many of the nodes it names: the dynamic ones come after them.
+    pub(crate) n_conf_nodes: usize,
     /// What waiting jobs are worth, where there are weights.
     pub(crate) weighed: BTreeMap<JobId, Weighed>,
     pub(crate) facts: Vec<Fact>,
@@ -158,6 +162,8 @@ impl Slurmctld {
             n_runs: 0,
             next_basic_priority: crate::priority::BASIC_FIRST,
             pinged: crate::admin::FIRST_PING,
+            read: config.clone(),
+            n_conf_nodes: config.nodes().len(),
             weighed: BTreeMap::new(),
             facts: vec![],
             stats: Stats::default(),
@@ -264,8 +270,8 @@ impl Slurmctld {
             share,
             min_nodes: spec.min_nodes,
             max_nodes: spec.max_nodes.unwrap_or(u32::MAX),
-            max_cpus_per_node: None,
-            max_cpus_per_socket: None,
+            max_cpus_per_node: spec.max_cpus_per_node,
+            max_cpus_per_socket: spec.max_cpus_per_socket,
             mutant: self.config.mutant(),
         }
     }
@@ -281,6 +287,18 @@ impl Slurmctld {
         };
         record.reason = reason.clone();
         self.facts.push(Fact::JobReasonChanged { job, reason });
+    }
+
+    /// The sets of places, after the nodes were renewed.
+    pub(crate) fn index_nodes(&mut self) {
+        self.up = up_nodes(&self.nodes);
+        let all = || self.nodes.iter().enumerate();
+        let busy = all().filter(|(_, node)| !node.jobs.is_empty());
+        let ending = all().filter(|(_, node)| 0 < node.completing.jobs);
+        let busy = busy.map(|(place, _)| place).collect();
+        self.completing = ending.map(|(place, _)| place).collect();
+        self.busy = busy;
+        self.planned = IndexSet::new();
     }
 
     /// Runs `change` on the nodes and tells whose state it changed.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::{
     ArrayPlace, ArrayTasks, Begin, ExitCode, Fact, IndexSet, Job, JobBehaviour, JobId, JobState,
     LicenseAsk, Reason, SlurmError, Slurmctld, Span, Submission, Suspended, Time, TimeLimit,
-    array::Array, conf::PartitionState, dependency::Dependency, script, select::Ask,
+    array::Array, dependency::Dependency, script, select::Ask,
 };
 
 /// A submission that was understood.
@@ -48,17 +48,20 @@ impl Slurmctld {
         let dependency =
             self.read_dependency(id, submission.dependency.as_deref().unwrap_or(""))?;
         let held = submission.hold;
-        let runs_somewhere = held
-            || understood.partitions.iter().any(|at| self.could_ever_run(&understood.ask, *at));
+        let verdict = if held {
+            Ok(())
+        } else {
+            self.verdict(&submission, &understood.ask, &understood.partitions)
+        };
         let mut job = self.record(now, id, submission, understood, dependency);
         job.priority = self.first_priority(now, &job);
         let is_array = job.array.is_some();
         self.stats.submitted += job.array.as_ref().map_or(1, |place| place.n_tasks() as u64);
         self.remember(job);
         self.facts.push(Fact::JobSubmitted { job: id });
-        if !runs_somewhere {
+        if let Err(error) = verdict {
             self.fail_submitted(now, id);
-            return Err(SlurmError::RequestedNodeConfigUnavailable);
+            return Err(error);
         }
         if is_array && !held {
             // The next cycle is the first that asks an array.
@@ -87,11 +90,13 @@ impl Slurmctld {
             return Err(SlurmError::TooManyJobs);
         }
         let partitions = self.find_partitions(submission)?;
-        self.refuse_closed(&partitions)?;
+        let partitions = self.open_partitions(&partitions)?;
         refuse_unmodelled(submission)?;
         let times = self.find_times(now, submission, partitions[0])?;
         let licenses = self.find_licenses(submission.licenses.as_deref())?;
-        let ask = self.ask(submission, partitions[0])?;
+        let mut ask = self.ask(submission, partitions[0])?;
+        self.check_partitions(submission, &mut ask, &partitions)?;
+        let ask = self.fit_memory(&ask, partitions[0]).unwrap_or(ask);
         Ok(Understood { partitions, ask, array, licenses, times })
     }
 
@@ -102,14 +107,6 @@ impl Slurmctld {
             return default.map(|at| vec![at]).ok_or(SlurmError::DefaultPartitionNotSet);
         }
         self.partition_places(&submission.partitions)
-    }
-
-    fn refuse_closed(&self, partitions: &[usize]) -> Result<(), SlurmError> {
-        let open = partitions.iter().any(|place| match self.partition_spec(*place).state {
-            PartitionState::Up | PartitionState::Down => true,
-            PartitionState::Drain | PartitionState::Inactive => false,
-        });
-        open.then_some(()).ok_or(SlurmError::PartitionNotAvail)
     }
 
     fn find_times(

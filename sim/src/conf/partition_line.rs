@@ -69,7 +69,6 @@ impl PartitionFields {
     }
 
     /// The same partition, to change it.
-    #[allow(dead_code, reason = "reconfiguration, which follows, uses it")]
     pub(super) fn of(spec: &PartitionSpec) -> Self {
         let (mut memory, mut fields) = (MemoryWords::default(), Self::as_shipped(""));
         match spec.def_mem {

@@ -105,9 +105,6 @@ impl Slurmctld {
         if excluded.overlaps(&required) {
             return Err(SlurmError::InvalidNodeName);
         }
-        if !self.partition_nodes[partition].holds(&required) {
-            return Err(SlurmError::RequestedNodesNotInPartition);
-        }
         let ask = Ask {
             memory: self.memory_need(submission.memory, spec),
             features: self.find_features(submission)?,

@@ -9,6 +9,7 @@ mod choices;
 mod cycles;
 mod ends;
 mod lab;
+mod partitions;
 mod priority;
 mod reasons;
 mod refusals;

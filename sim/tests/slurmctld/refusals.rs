@@ -23,7 +23,7 @@ PartitionName=all Nodes=ALL
         ("--gres=gpu:2",               "2014 Requested node configuration is not available"),
         ("--gres=fpga:1",              "2072 Invalid generic resource (gres) specification"),
         ("-w n9",                      "2018 Invalid node name specified"),
-        ("-w n2",                      "2004 Requested nodes not in this partition"),
+        ("-w n2",                      "2014 Requested node configuration is not available"),
         ("-C gold",                    "2029 Invalid feature specification"),
         ("-d afterok:99",              "2038 Job dependency problem"),
         ("-d sometime:1",              "2038 Job dependency problem"),
