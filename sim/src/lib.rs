@@ -32,6 +32,7 @@ mod lifecycle;
 mod memory_limit;
 mod mutants;
 mod node;
+mod owners;
 mod partition_admin;
 mod partition_limits;
 mod priority;

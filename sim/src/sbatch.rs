@@ -40,6 +40,7 @@ pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
     job.name = "wrap".into();
     read_words(&mut job, args)?;
     layout::complete(&mut job);
+    layout::check(&job)?;
     Ok(job)
 }
 
@@ -61,6 +62,7 @@ pub fn parse_sbatch_script(
     }
     job.script = script.into();
     layout::complete(&mut job);
+    layout::check(&job)?;
     Ok(job)
 }
 

@@ -23,7 +23,7 @@ mod trial;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-pub(crate) use ask::{Ask, MemoryNeed};
+pub(crate) use ask::{Ask, MemoryNeed, gres_agrees};
 pub(crate) use policy::{Policy, Share};
 
 use crate::{

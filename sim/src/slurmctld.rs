@@ -41,6 +41,8 @@ pub struct Slurmctld {
     pub(crate) busy: IndexSet,
     /// Nodes that one job holds as a whole.
     pub(crate) unshared: IndexSet,
+    /// Nodes that one user has to themself.
+    pub(crate) owned: IndexSet,
     /// Nodes with a job that is ending: nobody else starts there.
     pub(crate) completing: IndexSet,
     pub(crate) jobs: BTreeMap<JobId, Arc<Job>>,
@@ -139,6 +141,7 @@ impl Slurmctld {
             up: up_nodes(&nodes),
             busy: IndexSet::new(),
             unshared: IndexSet::new(),
+            owned: IndexSet::new(),
             completing: IndexSet::new(),
             nodes,
             node_places: Arc::new(places),

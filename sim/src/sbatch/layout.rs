@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{CoreOrder, GresPer, Submission};
+use crate::{CoreOrder, GresPer, Submission, select};
 
 use super::{SbatchError, bad, count, flags::Layout, gpu, gres, megabytes, words::Word};
 
@@ -106,6 +106,14 @@ fn gres_flags(job: &mut Submission, value: &Word) -> Result<(), SbatchError> {
         }
     }
     Ok(())
+}
+
+/// sbatch itself looks whether counts of devices, tasks and nodes agree.
+pub(super) fn check(job: &Submission) -> Result<(), SbatchError> {
+    select::gres_agrees(job).map_err(|error| {
+        let hint = "make the numbers of devices, tasks, nodes and sockets agree";
+        SbatchError::new(1, error.to_string().to_lowercase(), hint)
+    })
 }
 
 /// What sbatch makes of the numbers: tasks from nodes, nodes from tasks, CPUs from both.

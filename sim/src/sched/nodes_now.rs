@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Allocation, IndexSet, Job, Reason, Slurmctld, fold_hostlist,
+    Allocation, IndexSet, Job, Reason, Slurmctld, UserName, fold_hostlist,
     select::{self, View},
 };
 
@@ -23,6 +23,10 @@ pub(crate) struct NodesNow<'a> {
     busy: IndexSet,
     /// Nodes that a job holds as a whole.
     unshared: IndexSet,
+    /// Who came to which nodes in this cycle, and whether they keep them to themself.
+    newcomers: Vec<(UserName, Arc<Allocation>, bool)>,
+    /// Whether anybody does.
+    owners: bool,
 }
 
 /// Why a job doesn't start now.
@@ -42,6 +46,8 @@ impl<'a> NodesNow<'a> {
             view: View::of(&ctld.nodes),
             busy: ctld.busy.clone(),
             unshared: ctld.unshared.clone(),
+            newcomers: vec![],
+            owners: false,
         }
     }
 
@@ -56,6 +62,9 @@ impl<'a> NodesNow<'a> {
         let (candidates, free) = self.candidates(job, partition, available)?;
         if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
             self.take(&allocation, job.ask.exclusive || policy.exclusive());
+            let user_only = Slurmctld::is_user_only(job);
+            self.owners |= user_only;
+            self.newcomers.push((job.submission.user.clone(), allocation.clone(), user_only));
             return Ok(allocation);
         }
         Err(self.why_not(job, partition, &candidates, &free))
@@ -92,7 +101,24 @@ impl<'a> NodesNow<'a> {
         let mut free = candidates.clone();
         free.subtract(&self.ctld.completing);
         free.subtract(if exclusive { &self.busy } else { &self.unshared });
+        self.ctld.keep_own_nodes(job, &mut free);
+        self.keep_from_newcomers(job, &mut free);
         Ok((candidates, free))
+    }
+
+    /// Takes out nodes to which somebody else came in this cycle, where that matters.
+    fn keep_from_newcomers(&self, job: &Job, nodes: &mut IndexSet) {
+        let mine = Slurmctld::is_user_only(job);
+        if !mine && !self.owners {
+            return;
+        }
+        let others = self
+            .newcomers
+            .iter()
+            .filter(|(user, _, only)| *user != job.submission.user && (mine || *only));
+        for share in others.flat_map(|(_, allocation, _)| &allocation.nodes) {
+            nodes.remove(share.index);
+        }
     }
 
     fn take(&mut self, allocation: &Allocation, exclusive: bool) {

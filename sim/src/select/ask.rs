@@ -21,6 +21,8 @@ pub(crate) struct Ask {
     /// Its own number of tasks, not one that follows from the number of nodes.
     pub(crate) tasks_given: bool,
     pub(crate) cpus_per_task: u32,
+    /// Its own number of CPUs for each task: then also tasks that are overcommitted need them.
+    pub(crate) cpus_given: bool,
     /// 0 is as many as fit.
     pub(crate) ntasks_per_node: u32,
     pub(crate) min_cpus: u32,
@@ -76,6 +78,12 @@ impl Ask {
     pub(super) fn memory_per_device(&self) -> u64 {
         self.gres.iter().map(|need| need.memory_per).max().unwrap_or(0)
     }
+}
+
+/// Whether a submission's devices, tasks, nodes and sockets agree with each other.
+pub(crate) fn gres_agrees(submission: &Submission) -> Result<(), SlurmError> {
+    let mut draft = Draft::new(submission, 0);
+    gres::needs(submission, &mut draft, &|_| true).map(|_| ())
 }
 
 impl Slurmctld {

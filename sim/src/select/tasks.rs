@@ -14,7 +14,7 @@ impl Trial<'_> {
     pub(super) fn deal(&self, offers: &[Offer]) -> Option<Vec<Part>> {
         let limits = self.task_limits(offers);
         let by_task = self.ask.gres.iter().any(|need| need.per_task != 0);
-        let one_each = self.ask.overcommit && !by_task;
+        let one_each = self.ask.overcommit && !by_task && !self.ask.cpus_given;
         let tasks = self.tasks_to_deal(offers);
         let mut deal =
             Deal { trial: self, offers, limits, parts: vec![Part::default(); offers.len()] };

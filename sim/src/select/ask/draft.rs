@@ -115,6 +115,7 @@ impl Draft {
             tasks,
             tasks_given: self.tasks_given,
             cpus_per_task,
+            cpus_given: submission.cpus_per_task.is_some(),
             ntasks_per_node,
             min_cpus: u32::try_from(self.min_cpus.unwrap_or(1)).unwrap_or(u32::MAX),
             min_cpus_per_node: per_node,
