@@ -82,7 +82,7 @@ impl Slurmctld {
                 node.reason = None;
             });
             self.unshared.set(share.index, whole);
-            self.note_owner(share.index);
+            self.note_owner(job, share.index);
         }
         self.running.insert(job);
         self.stats.started += 1;
@@ -331,7 +331,7 @@ impl Slurmctld {
                 }
             });
             self.unshared.remove(share.index);
-            self.note_owner(share.index);
+            self.forget_owner(share.index);
         }
         self.running.remove(&job);
     }

@@ -94,7 +94,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same nodes with nothing held.
+    /// The same nodes with nothing held. What is found then names nodes and nothing on them.
     pub(crate) const fn empty(nodes: &'a [Node]) -> Self {
         Self { nodes, mode: Mode::Ever, changed: BTreeMap::new() }
     }
@@ -159,7 +159,8 @@ impl Trial<'_> {
             return None;
         }
         eval::eval(self, &mut offers)?;
-        if self.nodes_only && self.is_sure_to_fit(&offers) {
+        let outlined = self.nodes_only && self.is_sure_to_fit(&offers);
+        if outlined || self.view.mode == Mode::Ever {
             return Some(self.outline(&offers));
         }
         self.place(&offers)

@@ -19,7 +19,7 @@ use crate::{
     Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason,
     SlurmConfig, SlurmNode, Time, UserName,
     array::Array,
-    conf::{Params, PartitionSpec},
+    conf::{OverSubscribe, Params, PartitionSpec},
     licenses::Licenses,
     node::Service,
     priority::Weighed,
@@ -263,7 +263,12 @@ impl Slurmctld {
 
     pub(crate) fn policy(&self, partition: usize) -> Policy {
         let spec = self.partition_spec(partition);
-        let share = if spec.exclusive { Share::Exclusive } else { Share::No };
+        let share = match spec.oversubscribe {
+            OverSubscribe::No => Share::No,
+            OverSubscribe::Exclusive => Share::Exclusive,
+            OverSubscribe::Yes(jobs) => Share::Yes(jobs),
+            OverSubscribe::Force(jobs) => Share::Force(jobs),
+        };
         Policy {
             unit: self.params().unit,
             memory: self.params().memory,

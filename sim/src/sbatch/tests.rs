@@ -7,7 +7,7 @@ use crate::{TimeLimit, UserName};
 fn the_usual_flags_are_understood() {
     let job = parse_sbatch(
         "sbatch -N2-4 -n8 -c 2 -t 1:30:00 -p a,b -J 'my job' --account=proj -w n[1-2] -x n9 \
-         -d afterok:3 --mem-per-cpu=2G --gres=gpu:a100:2 --gpus-per-task=1 --exclusive \
+         -d afterok:3 --mem-per-cpu=2G --gres=gpu:a100:2 --gpus-per-task=a100:1 --exclusive \
          --nice=5 --no-requeue --begin=now+10minutes --uid=alice --wrap 'sleep 5; exit 1'",
     )
     .unwrap();

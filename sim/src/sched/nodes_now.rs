@@ -62,7 +62,7 @@ impl<'a> NodesNow<'a> {
         let (candidates, free) = self.candidates(job, partition, available)?;
         if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
             self.take(&allocation, job.ask.exclusive || policy.exclusive());
-            let user_only = Slurmctld::is_user_only(job);
+            let user_only = self.ctld.is_user_only(job, partition);
             self.owners |= user_only;
             self.newcomers.push((job.submission.user.clone(), allocation.clone(), user_only));
             return Ok(allocation);
@@ -101,14 +101,14 @@ impl<'a> NodesNow<'a> {
         let mut free = candidates.clone();
         free.subtract(&self.ctld.completing);
         free.subtract(if exclusive { &self.busy } else { &self.unshared });
-        self.ctld.keep_own_nodes(job, &mut free);
-        self.keep_from_newcomers(job, &mut free);
+        self.ctld.keep_own_nodes(job, partition, &mut free);
+        self.keep_from_newcomers(job, partition, &mut free);
         Ok((candidates, free))
     }
 
     /// Takes out nodes to which somebody else came in this cycle, where that matters.
-    fn keep_from_newcomers(&self, job: &Job, nodes: &mut IndexSet) {
-        let mine = Slurmctld::is_user_only(job);
+    fn keep_from_newcomers(&self, job: &Job, partition: usize, nodes: &mut IndexSet) {
+        let mine = self.ctld.is_user_only(job, partition);
         if !mine && !self.owners {
             return;
         }

@@ -25,7 +25,6 @@ pub(crate) struct Policy {
 
 /// `OverSubscribe` of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "slurm.conf's OverSubscribe=YES and FORCE come with the partitions")]
 pub(crate) enum Share {
     /// Whole nodes only.
     Exclusive,

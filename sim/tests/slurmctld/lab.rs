@@ -32,7 +32,7 @@ impl Lab {
     }
 
     pub(crate) fn try_sbatch(&mut self, args: &str) -> Result<JobId, String> {
-        let mut job = parse_sbatch(args).unwrap_or_else(|error| panic!("{args}: {error}"));
+        let mut job = parse_sbatch(args).map_err(|error| format!("sbatch: {error}"))?;
         if job.script.is_empty() {
             job.script = "exec sleep infinity".into();
         }
