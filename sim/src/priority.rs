@@ -51,7 +51,8 @@ impl Slurmctld {
         }
     }
 
-    /// Computes and remembers what the job is worth in each of its partitions; the first counts.
+    /// Computes and remembers what the job is worth in each of its partitions. The one that is
+    /// looked at last is the job's own.
     fn weigh(&mut self, now: Time, job: &Job) -> u32 {
         if !self.params().priority.weighs() {
             let nudged = (-i64::from(job.nice())).max(1);
@@ -59,7 +60,10 @@ impl Slurmctld {
         }
         let worth = |place: &usize| self.factors(now, job, *place).priority();
         let by_partition: Vec<u32> = job.partitions.iter().map(worth).collect();
-        let priority = by_partition.first().copied().unwrap_or(1);
+        let tier = |place: &usize| self.partition_spec(*place).priority_tier;
+        let ranked = by_partition.iter().zip(&job.partitions);
+        let last = ranked.map(|(worth, place)| (tier(place), *worth)).min();
+        let priority = last.map_or(1, |(_, worth)| worth);
         self.weighed.insert(job.id, Weighed { at: now, by_partition });
         priority
     }

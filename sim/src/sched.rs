@@ -56,6 +56,19 @@ impl Slurmctld {
         }
     }
 
+    /// Whether backfill leaves it out there: it goes by the least time that a job asks for.
+    pub(crate) fn backfill_refuses(&self, job: &Job, partition: usize) -> bool {
+        match self.partition_refusal(job, partition) {
+            None => false,
+            Some(Reason::PartitionTimeLimit) => {
+                let spec = self.partition_spec(partition);
+                let fits = spec.max_time.zip(job.time_min).is_some_and(|(max, least)| least <= max);
+                !fits || !spec.state.starts_jobs()
+            }
+            Some(_) => true,
+        }
+    }
+
     /// The queue places of a job.
     pub(crate) fn queue_keys(&self, job: &Job) -> Vec<QueueKey> {
         let place = |(order, partition): (usize, &usize)| QueueKey {

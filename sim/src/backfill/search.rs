@@ -52,6 +52,8 @@ struct Candidate<'a> {
     partition: usize,
     /// Seconds that it may run, as far as the plan goes.
     limit: u64,
+    /// That is the least it asks for, and what it gets if it starts here.
+    shortened: bool,
     /// The expected start in a partition that was looked at before.
     before: Option<u64>,
     /// Only whether it can start now is of interest.
@@ -116,7 +118,7 @@ impl<'a> Cycle<'a> {
         let Some(job) = ctld.job(key.job).filter(|job| !self.tally.is_spent(job)) else {
             return;
         };
-        if ctld.partition_refusal(job, key.partition).is_some()
+        if ctld.backfill_refuses(job, key.partition)
             || !self.quota.admits(self.limits, &job.submission.user, key.partition)
         {
             return;
@@ -124,11 +126,13 @@ impl<'a> Cycle<'a> {
         let longest = ctld.partition_spec(key.partition).max_time.map(Span::as_secs);
         let own = job.time_limit.map(Span::as_secs);
         let limit = own.into_iter().chain(longest).min().unwrap_or(YEAR);
+        let least = job.time_min.map(Span::as_secs).filter(|least| *least < limit);
         let before = self.starts.get(&job.id).copied();
         let mut candidate = Candidate {
             job,
             partition: key.partition,
-            limit,
+            limit: least.unwrap_or(limit),
+            shortened: least.is_some(),
             before,
             now_only: !self.may_reserve(job, key.partition, before.is_some()),
             counted: false,
@@ -282,6 +286,9 @@ impl<'a> Cycle<'a> {
         };
         let end = self.now + candidate.limit;
         self.future.add(end, &allocation);
+        if candidate.shortened {
+            self.outcome.limits.push((job.id, Span::secs(candidate.limit)));
+        }
         self.tally.start(job);
         if self.limits.running_job_reserve && self.holds_whole_nodes(job, partition) {
             self.reserve_until(&allocation, end);

@@ -1,6 +1,6 @@
 //! Backfill, as in experiment c3: A runs, B is blocked, C fits the hole, D and E don't.
 
-use drawbridge_sim::{Epoch, JobId, Time};
+use drawbridge_sim::{Epoch, JobId, Span, Time};
 
 use crate::lab::Lab;
 
@@ -170,4 +170,48 @@ fn sched_builtin_passes_nobody() {
     C PENDING Priority N/A
     E PENDING Priority N/A
     ");
+}
+
+#[test]
+fn a_job_with_a_least_time_starts_with_just_that() {
+    let conf = "SchedulerParameters=bf_interval=1\nNodeName=n[001-004] CPUs=16 RealMemory=64000\n\
+                PartitionName=main Nodes=ALL Default=YES\nPartitionName=short Nodes=ALL MaxTime=8\n";
+    let mut lab = Lab::new(conf);
+    lab.sbatch("-J A -N2 --exclusive -t 10");
+    lab.pass(4);
+    lab.sbatch("-J B -N4 --exclusive -t 10");
+    let jobs = [
+        lab.sbatch("-J C -N1 --exclusive -t 60 --time-min=5"),
+        lab.sbatch("-J D -p short -N1 --exclusive -t 60 --time-min=6"),
+    ];
+    lab.pass(4);
+    let limits = jobs.map(|job| lab.ctld.job(job).unwrap().time_limit.unwrap());
+    assert_eq!(jobs.map(|job| lab.state_of(job)), ["RUNNING None"; 2]);
+    assert_eq!(limits, [Span::mins(5), Span::mins(6)]);
+}
+
+#[test]
+fn limits_on_what_a_cycle_looks_at_are_kept() {
+    // (parameter, which of a1 a2 b1 b2 start): users a and b, two jobs each, all fit the hole.
+    let rows = [
+        ("bf_max_job_test=100", "a1 a2 b1 b2"),
+        ("bf_max_job_start=1", "a1"),
+        ("bf_max_job_user=1", "a1 b1"),
+        ("bf_max_job_user_part=1", "a1 b1"),
+        ("bf_max_job_part=3", "a1 a2"),
+        ("bf_max_job_test=3", "a1 a2"),
+    ];
+    for (parameter, starts) in rows {
+        let mut lab = four(&format!("bf_interval=100,{parameter}"));
+        lab.sbatch("-J A -N3 --exclusive -t 10");
+        lab.pass(4);
+        lab.sbatch("-J B --uid=x -N4 --exclusive -t 10");
+        for name in ["a1", "a2", "b1", "b2"] {
+            lab.sbatch(&format!("-J {name} --uid={} -n1 --mem=10 -t 5", &name[..1]));
+        }
+        lab.at_secs(101);
+        let ran = lab.ctld.jobs().filter(|job| job.start_time.is_some()).skip(1);
+        let ran: Vec<_> = ran.map(|job| job.submission.name.as_str()).collect();
+        assert_eq!(ran.join(" "), starts, "{parameter}");
+    }
 }
