@@ -1,6 +1,6 @@
 //! The command line. The doc comments are the help texts.
 
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use drawbridge_sim::Seed;
@@ -64,6 +64,12 @@ pub(crate) enum Command {
     Oracle(OracleArgs),
     /// Explore a run, forwards and backwards in time
     Tui(TuiArgs),
+    /// Serve the twin to other tools, over the network
+    ///
+    /// Starts a Kubernetes API server with controllers and kubelets behind it, for kubectl, helm,
+    /// client libraries and other people's controllers. Everything is in memory and gone at the
+    /// end.
+    Serve(ServeArgs),
     /// Print the JSON Schema of scenario files or of the bridge's configuration
     Schema(SchemaArgs),
     /// Print a completion script for a shell
@@ -183,6 +189,31 @@ pub(crate) struct TuiArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// Serve Kubernetes alone, without Slurm and without a bridge; there is no other way yet
+    #[arg(long)]
+    pub(crate) kube_only: bool,
+    /// Where the Kubernetes API listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:6443")]
+    pub(crate) kube_addr: SocketAddr,
+    /// Write a kubeconfig for the administrator to this file
+    #[arg(long, value_name = "FILE", default_value = "drawbridge.kubeconfig")]
+    pub(crate) kubeconfig_out: PathBuf,
+    /// How many seconds of the twin pass in one second
+    #[arg(long, value_name = "N", default_value = "1", value_parser = speed)]
+    pub(crate) speed: f64,
+    /// Draw uids and names from this seed instead of the system's randomness
+    #[arg(long, value_parser = seed)]
+    pub(crate) seed: Option<Seed>,
+    /// Leave the nodes without kubelets: nothing runs, whoever asks writes the status of pods
+    #[arg(long)]
+    pub(crate) no_kubelets: bool,
+    /// Leave out the default scheduler: its pods wait until somebody binds them
+    #[arg(long)]
+    pub(crate) no_scheduler: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
     /// Which schema
     #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
@@ -249,6 +280,14 @@ impl Color {
 
 pub(crate) fn seed(text: &str) -> Result<Seed, String> {
     text.parse().map(Seed).map_err(|_| "a seed is a whole number from 0 to 2^64-1".to_owned())
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| "a speed is a number".to_owned())?;
+    match (0.001..=100_000.0).contains(&speed) {
+        true => Ok(speed),
+        false => Err("a speed lies between 0.001 and 100000".to_owned()),
+    }
 }
 
 #[cfg(test)]

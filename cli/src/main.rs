@@ -1,7 +1,7 @@
 //! `drawbridge`: the one binary. Reads the command line, calls the library, says how it went.
 //!
 //! ```text
-//!   args ──▶ commands/{run, verify, replay, schema, tui, completions} ──▶ exit code
+//!   args ──▶ commands/{run, verify, replay, serve, schema, tui, completions} ──▶ exit code
 //!                                     0 all good · 1 an expectation or snapshot failed
 //!                                     2 the input is wrong · 3 a server could not be reached
 //! ```
@@ -16,6 +16,7 @@ mod play;
 mod replay;
 mod run;
 mod schema;
+mod serve;
 mod show;
 mod snapshots;
 mod table;
@@ -54,6 +55,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Replay(args) => replay::replay(&args),
         Command::Oracle(args) => oracle::oracle(&args),
         Command::Tui(args) => tui::tui(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Schema(args) => schema::schema(args.what),
         Command::Completions(args) => {
             let mut script = vec![];

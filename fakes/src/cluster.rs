@@ -29,6 +29,7 @@ mod pod;
 mod recorder;
 mod replica_set;
 mod scheduler;
+mod stateful_set;
 mod taint;
 mod template;
 mod work;
@@ -62,6 +63,8 @@ pub struct Cluster {
     index: Index,
     kubelets: Kubelets,
     waiting: scheduler::Queue,
+    /// There is no default scheduler.
+    unscheduled: bool,
     evictions: Evictions,
     recorder: Recorder,
     work: WorkQueue,
@@ -79,12 +82,28 @@ impl Cluster {
             index: Index::default(),
             kubelets: Kubelets::new(seed, behaviours),
             waiting: scheduler::Queue::default(),
+            unscheduled: false,
             evictions: Evictions::default(),
             recorder: Recorder::default(),
             work: WorkQueue::default(),
             noticed: 0,
             now: Time::ZERO,
         }
+    }
+
+    /// A cluster that people's own tools talk to: with all that a real one has at its start.
+    pub fn served(epoch: Epoch, seed: Seed) -> Self {
+        Self { api: KubeApi::served(epoch, seed), ..Self::new(epoch, seed, vec![]) }
+    }
+
+    /// Takes the default scheduler away: its pods wait for somebody else to bind them.
+    pub fn remove_scheduler(&mut self) {
+        self.unscheduled = true;
+    }
+
+    /// Takes the kubelets away: what is bound to a node waits for somebody else to run it.
+    pub fn remove_kubelets(&mut self) {
+        self.kubelets.remove_all();
     }
 
     /// The API server, to read from and to watch.
@@ -131,10 +150,12 @@ impl Cluster {
             Work::Node(name) => self.look_at_node(name),
             Work::Deployment(key) => self.look_at_deployment(key),
             Work::ReplicaSet(key) => self.look_at("replicasets.apps", key, replica_set::decide),
+            Work::StatefulSet(key) => self.look_at("statefulsets.apps", key, stateful_set::decide),
             Work::Job(key) => self.look_at("jobs.batch", key, job::decide),
             Work::Orphans(uid) => Some(job::release(&self.index.owned(uid))),
             Work::Taint(key) => self.look_at_taints(key),
             Work::Kubelet(key) => self.look_at_pod(key),
+            Work::Schedule if self.unscheduled => return,
             Work::Schedule => return self.schedule(now, hooks),
             Work::Rejoin(key) => return self.rejoin(now, key),
             Work::Garbage => {
@@ -193,7 +214,14 @@ impl Cluster {
 
     fn look_at_node(&self, name: &str) -> Option<Plan> {
         let node = self.index.node(name)?;
-        Some(node::register(self.moment(), node))
+        let mut plan = match self.kubelets.are_removed() {
+            true => Plan::nothing(),
+            false => node::register(self.moment(), node),
+        };
+        if self.api.is_full() {
+            plan.acts.extend(node::remember(node));
+        }
+        Some(plan)
     }
 
     fn look_at_taints(&mut self, key: &Key) -> Option<Plan> {
@@ -204,6 +232,9 @@ impl Cluster {
     }
 
     fn look_at_pod(&mut self, key: &Key) -> Option<Plan> {
+        if self.kubelets.are_removed() {
+            return None;
+        }
         let pod = self.index.pod(key)?;
         let node = self.index.node(pod.node.as_ref()?)?;
         let at = Moment { now: self.now, epoch: self.epoch };

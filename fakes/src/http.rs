@@ -1,5 +1,21 @@
 //! Requests and responses without the wire: what a thin HTTP server hands in and gives out.
 
+mod accept;
+mod discovery;
+mod documents;
+mod exchange;
+mod media;
+mod openapi;
+mod protobuf;
+mod reviews;
+mod stream;
+mod table;
+
+pub use self::{
+    exchange::{Answer, HttpRequest, Reply, User},
+    stream::{Frames, Stream},
+};
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,6 +33,8 @@ pub struct Request {
     pub query: Vec<(String, String)>,
     /// The body, if it was JSON.
     pub body: Option<Value>,
+    /// The program that asks; fields are attributed to it unless it names a manager.
+    pub agent: String,
 }
 
 /// HTTP methods; the content types of PATCH are methods of their own.
@@ -34,6 +52,8 @@ pub enum Method {
     JsonPatch,
     /// `application/strategic-merge-patch+json`.
     StrategicPatch,
+    /// `application/apply-patch+yaml`: server-side apply.
+    Apply,
     /// Delete.
     Delete,
 }
@@ -50,7 +70,14 @@ pub struct Response {
 impl Request {
     /// A request without query or body.
     pub fn new(user: &str, method: Method, path: impl Into<String>) -> Self {
-        Self { user: user.into(), method, path: path.into(), query: vec![], body: None }
+        Self {
+            user: user.into(),
+            method,
+            path: path.into(),
+            query: vec![],
+            body: None,
+            agent: String::new(),
+        }
     }
 
     /// The same request with a query parameter more.

@@ -13,15 +13,20 @@
 mod admission;
 mod base64;
 mod decode;
+mod definition;
 mod delete;
+mod fields;
 mod garbage;
 mod identity;
 mod kinds;
 mod log;
+mod managed;
 mod object;
 mod patch;
 mod path;
+mod rbac;
 mod read;
+pub(crate) mod schemas;
 mod selector;
 mod status;
 mod store;
@@ -39,11 +44,19 @@ use drawbridge_sim::{Epoch, Seed, Time};
 use serde_json::{Value, json};
 
 pub use admission::{NoWebhooks, Webhooks};
+pub use base64::encode as base64_encode;
 pub use selector::LabelSelector;
 pub use store::{Change, ChangeKind, ObjectKey};
 pub use watch::{Watch, WatchEvent};
 
-use self::{garbage::Garbage, identity::Identities, path::Target, status::Refusal, store::Store};
+pub(crate) use self::{
+    definition::Printed,
+    kinds::{Kind, StatusWrites},
+    path::Target,
+    rbac::Access,
+    status::Refusal,
+};
+use self::{garbage::Garbage, identity::Identities, kinds::Kinds, store::Store};
 use crate::{Method, Request, Response};
 
 /// How many writes of each kind watches can look back on. A version of a pod takes about 12 kB.
@@ -56,11 +69,17 @@ pub type Audit = BTreeMap<(String, &'static str, String), u64>;
 #[derive(Clone)]
 pub struct KubeApi {
     epoch: Epoch,
+    kinds: Kinds,
     store: Store,
     identities: Identities,
     hooks: Arc<[admission::Hook]>,
     garbage: Garbage,
     audit: Audit,
+    /// Whether it does all that a real server does to objects: who manages which field, what every
+    /// pod gets. The twin does without, for speed.
+    full: bool,
+    /// What the last request should be told beside its answer.
+    warnings: Vec<String>,
 }
 
 /// One request on its way.
@@ -80,13 +99,21 @@ impl KubeApi {
 
     /// A server whose watches can look back on so many writes of each kind.
     pub fn with_window(epoch: Epoch, seed: Seed, window: usize) -> Self {
+        Self::build(epoch, seed, window, false)
+    }
+
+    fn build(epoch: Epoch, seed: Seed, window: usize, full: bool) -> Self {
+        let kinds = Kinds::builtin();
         let mut api = Self {
             epoch,
-            store: Store::new(window),
+            store: Store::new(&kinds, window),
+            kinds,
             identities: Identities::new(seed),
             hooks: Arc::new([]),
             garbage: Garbage::default(),
             audit: Audit::new(),
+            full,
+            warnings: vec![],
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             api.install("/api/v1/namespaces", json!({"metadata": {"name": name}}));
@@ -96,6 +123,20 @@ impl KubeApi {
             [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)]
         {
             api.install(classes, json!({"metadata": {"name": name}, "value": value}));
+        }
+        api.audit.clear();
+        api
+    }
+
+    /// A server as people's own tools know it: custom kinds come from definitions that are stored.
+    pub fn served(epoch: Epoch, seed: Seed) -> Self {
+        let mut api = Self::build(epoch, seed, WINDOW, true);
+        api.kinds = api.kinds.without_custom();
+        let definitions: Vec<Value> =
+            serde_json::from_str(include_str!("../schema/definitions.json"))
+                .expect("the definitions that are shipped are JSON");
+        for definition in definitions {
+            api.install("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
         }
         api.audit.clear();
         api
@@ -118,7 +159,8 @@ impl KubeApi {
         request: &Request,
         hooks: &mut dyn Webhooks,
     ) -> Result<Response, Refusal> {
-        let target = Target::parse(&request.path)?;
+        self.warnings.clear();
+        let target = self.target(&request.path)?;
         let user = Arc::from(request.user.as_str());
         let entry = (request.user.clone(), verb(request, &target), target.audited());
         *self.audit.entry(entry).or_default() += 1;
@@ -126,11 +168,60 @@ impl KubeApi {
         match request.query("dryRun") {
             None => self.route(&call, hooks),
             // A copy does everything that the original would, and is forgotten.
-            Some("All") => self.clone().route(&call, hooks),
+            Some("All") => {
+                let mut copy = self.clone();
+                let response = copy.route(&call, hooks);
+                self.warnings = copy.warnings;
+                response.map(|response| self.unwritten(response))
+            }
             Some(other) => Err(Refusal::bad_request(format!(
                 "dryRun: Unsupported value: \"{other}\": supported values: \"All\""
             ))),
         }
+    }
+
+    /// The response to a dry run: nothing was written, so no version is new.
+    fn unwritten(&self, mut response: Response) -> Response {
+        let before = self.by_uid(object::uid(&response.body)).map(|old| object::version(old));
+        let before = before.map(|version| version.to_owned());
+        let body = Arc::make_mut(&mut response.body);
+        if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+            match before {
+                Some(version) => metadata.insert("resourceVersion".into(), version.into()),
+                None => metadata.remove("resourceVersion"),
+            };
+        }
+        response
+    }
+
+    /// What a path is about.
+    pub(crate) fn target<'a>(&self, path: &'a str) -> Result<Target<'a>, Refusal> {
+        Target::parse(&self.kinds, path)
+    }
+
+    /// The kinds that are served now.
+    pub(crate) fn kinds(&self) -> &Kinds {
+        &self.kinds
+    }
+
+    /// Whether anything could be at a path: its group and version are served.
+    pub(crate) fn serves_path(&self, path: &str) -> bool {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        match parts.as_slice() {
+            ["api", version, ..] => self.kinds.serves("", version),
+            ["apis", group, version, ..] => self.kinds.serves(group, version),
+            _ => false,
+        }
+    }
+
+    /// Whether it does all that a real server does to objects.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// What the last request should be told beside its answer.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     fn route(&mut self, call: &Call<'_>, hooks: &mut dyn Webhooks) -> Result<Response, Refusal> {
@@ -158,9 +249,11 @@ impl KubeApi {
             }
             Method::Post => self.create(call, hooks),
             Method::Delete => self.delete_many(call, hooks),
-            Method::Put | Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
-                Err(Refusal::method_not_allowed())
-            }
+            Method::Put
+            | Method::MergePatch
+            | Method::JsonPatch
+            | Method::StrategicPatch
+            | Method::Apply => Err(Refusal::method_not_allowed()),
         }
     }
 
@@ -174,7 +267,7 @@ impl KubeApi {
             Method::Get => self.read_one(&call.target, name),
             Method::Post => Err(Refusal::method_not_allowed()),
             Method::Put => self.update(call, hooks, name),
-            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch | Method::Apply => {
                 self.patch(call, hooks, name)
             }
             Method::Delete => self.delete_one(call, hooks, name),
@@ -246,12 +339,12 @@ impl KubeApi {
     }
 }
 
-fn is_watch(request: &Request) -> bool {
+pub(crate) fn is_watch(request: &Request) -> bool {
     matches!(request.query("watch"), Some("true" | "1"))
 }
 
 /// The verb as RBAC and the audit log name it.
-fn verb(request: &Request, target: &Target<'_>) -> &'static str {
+pub(crate) fn verb(request: &Request, target: &Target<'_>) -> &'static str {
     let one = target.name.is_some();
     match request.method {
         Method::Get if is_watch(request) => "watch",
@@ -259,7 +352,7 @@ fn verb(request: &Request, target: &Target<'_>) -> &'static str {
         Method::Get => "list",
         Method::Post => "create",
         Method::Put => "update",
-        Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => "patch",
+        Method::MergePatch | Method::JsonPatch | Method::StrategicPatch | Method::Apply => "patch",
         Method::Delete if one => "delete",
         Method::Delete => "deletecollection",
     }

@@ -7,7 +7,8 @@ mod kube;
 pub mod slurmrestd;
 
 pub use cluster::{Behaviour, Cluster, Mpi, PodMatch, Runtime, Spread};
-pub use http::{Method, Request, Response};
+pub use http::{Answer, Frames, HttpRequest, Method, Reply, Request, Response, Stream, User};
+pub use kube::base64_encode;
 pub use kube::{
     Audit, Change, ChangeKind, KubeApi, LabelSelector, NoWebhooks, ObjectKey, Watch, WatchEvent,
     Webhooks,

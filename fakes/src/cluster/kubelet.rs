@@ -52,6 +52,8 @@ pub(crate) struct Kubelets {
     used: BTreeMap<Arc<str>, Amounts>,
     /// The ranks whose containers run.
     groups: BTreeMap<Group, BTreeSet<Key>>,
+    /// Nodes are there, but nothing of ours runs on them.
+    removed: bool,
 }
 
 /// What a kubelet decided, and which other pods should be looked at because of it.
@@ -69,7 +71,18 @@ impl Kubelets {
             runs: BTreeMap::new(),
             used: BTreeMap::new(),
             groups: BTreeMap::new(),
+            removed: false,
         }
+    }
+
+    /// From now on nothing runs on the nodes.
+    pub(crate) fn remove_all(&mut self) {
+        self.removed = true;
+    }
+
+    /// Whether nothing runs on the nodes.
+    pub(crate) const fn are_removed(&self) -> bool {
+        self.removed
     }
 
     /// A pod's object is gone: whatever ran of it is killed. Gives back who should be looked at.

@@ -91,6 +91,16 @@ pub(crate) fn register(at: Moment, node: &Node) -> Plan {
     plan
 }
 
+/// What the controller manager writes on every node: how long kubelets may cache what they read.
+pub(crate) fn remember(node: &Node) -> Option<Act> {
+    const TTL: &str = "node.alpha.kubernetes.io/ttl";
+    let user = "system:serviceaccount:kube-system:ttl-controller";
+    let path = format!("/api/v1/nodes/{}", node.name);
+    let missing = node.object["metadata"]["annotations"][TTL].is_null();
+    let body = json!({"metadata": {"annotations": {TTL: "0"}}});
+    missing.then(|| Act::Send(patch(user, path, body)))
+}
+
 /// The user that a node's kubelet is.
 pub(crate) fn user(node: &str) -> String {
     format!("system:node:{node}")

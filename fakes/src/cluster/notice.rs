@@ -28,6 +28,7 @@ impl Cluster {
                 "nodes" => self.notice_node(now, change),
                 "jobs.batch" => self.notice_job(now, change),
                 "replicasets.apps" => self.notice_replica_set(now, change),
+                "statefulsets.apps" => self.soon(now, Work::StatefulSet(key(change))),
                 "deployments.apps" => self.soon(now, Work::Deployment(key(change))),
                 _ => {}
             }
@@ -90,6 +91,7 @@ impl Cluster {
         let key = Key::new(&pod.namespace, text(&owner["name"]));
         match text(&owner["kind"]) {
             "ReplicaSet" => self.soon(now, Work::ReplicaSet(key)),
+            "StatefulSet" => self.soon(now, Work::StatefulSet(key)),
             "Job" if self.api.by_uid(text(&owner["uid"])).is_some() => {
                 self.work.add(now + job::BATCH, Work::Job(key));
             }

@@ -13,6 +13,7 @@ pub(crate) enum Work {
     Node(Arc<str>),
     Deployment(Key),
     ReplicaSet(Key),
+    StatefulSet(Key),
     Job(Key),
     /// The pods of a Job that is gone, by its uid.
     Orphans(Arc<str>),

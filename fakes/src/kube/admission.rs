@@ -8,6 +8,7 @@
 //! Hooks are found in the store: the webhook configurations that are there apply from the next
 //! write on. As on a real server they don't apply to webhook configurations themselves.
 
+mod accounts;
 mod builtin;
 mod conditions;
 mod hook;

@@ -43,9 +43,16 @@ fn check_type(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
     let given = object::text(object, &["kind"]);
     let version = object::text(object, &["apiVersion"]);
     if !given.is_empty() && given != kind.kind {
+        let short = |group: &str| match group.split('.').next() {
+            None | Some("") => "core".to_owned(),
+            Some(first) => first.to_owned(),
+        };
+        let bare = version.rsplit('/').next().unwrap_or("");
         return Err(Refusal::bad_request(format!(
-            "{given} in version \"{version}\" cannot be handled as a {0}: the path is about {0}",
-            kind.kind
+            "{given} in version \"{version}\" cannot be handled as a {0}: converting \
+             ({bare}.{given}) to ({1}.{0}): unknown conversion",
+            kind.kind,
+            short(kind.group)
         )));
     }
     let expected = kind.api_version(call.target.version);
@@ -80,7 +87,8 @@ fn check_shape(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
 fn pod_shape(kind: &Kind, object: &Value) -> Result<(), String> {
     let spec = match kind.key {
         "pods" => object.get("spec"),
-        "jobs.batch" | "deployments.apps" | "replicasets.apps" => {
+        "jobs.batch" | "deployments.apps" | "replicasets.apps" | "statefulsets.apps"
+        | "daemonsets.apps" => {
             expect(object, &["spec", "template"], "v1.PodTemplateSpec", Value::is_object)?;
             let template = ["spec", "template", "metadata"];
             expect(object, &template, "v1.ObjectMeta", Value::is_object)?;
@@ -172,5 +180,4 @@ fn tidy(metadata: &mut Map<String, Value>) {
     }
     metadata.retain(|_, value| !value.is_null());
     metadata.remove("selfLink");
-    metadata.remove("managedFields");
 }

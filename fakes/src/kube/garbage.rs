@@ -12,7 +12,7 @@ use super::{
     KubeApi, ObjectKey,
     admission::Webhooks,
     delete::{FOREGROUND, ORPHAN},
-    kinds::{KINDS, Kind},
+    kinds::{Kind, Kinds},
     object,
     store::Store,
 };
@@ -118,7 +118,7 @@ impl KubeApi {
             let kept = object::owners(object).any(|owner| self.is_owner(owner, object));
             if kept {
                 steps.push(Step::Forget(key.clone(), uid.to_owned()));
-            } else if !object::is_deleting(object) && is_known(uid, object) {
+            } else if !object::is_deleting(object) && is_known(&self.kinds, uid, object) {
                 steps.push(Step::Delete(key.clone(), object::uid(object).to_owned()));
             }
         }
@@ -154,7 +154,7 @@ impl KubeApi {
             Step::Delete(key, uid) => {
                 let body =
                     json!({"preconditions": {"uid": uid}, "propagationPolicy": "Background"});
-                Some(Request::new(USER, Method::Delete, path(&key)?).with_body(body))
+                Some(Request::new(USER, Method::Delete, path(&self.kinds, &key)?).with_body(body))
             }
             Step::Forget(key, uid) => {
                 let refs = object::items(self.store.at(&key)?, &["metadata", "ownerReferences"]);
@@ -173,17 +173,17 @@ impl KubeApi {
     fn patch_of(&self, key: &ObjectKey, field: &str, value: &Value) -> Option<Request> {
         let uid = object::uid(self.store.at(key)?).to_owned();
         let body = json!({"metadata": {"uid": uid, field: value}});
-        Some(Request::new(USER, Method::MergePatch, path(key)?).with_body(body))
+        Some(Request::new(USER, Method::MergePatch, path(&self.kinds, key)?).with_body(body))
     }
 }
 
 /// Whether the reference to this owner is of a kind that we serve: others may live elsewhere.
-fn is_known(uid: &str, object: &Value) -> bool {
+fn is_known(kinds: &Kinds, uid: &str, object: &Value) -> bool {
     let refs = object::items(object, &["metadata", "ownerReferences"]);
     refs.iter().filter(|owner| object::text(owner, &["uid"]) == uid).all(|owner| {
         let group = object::text(owner, &["apiVersion"]).rsplit_once('/').map_or("", |it| it.0);
         let kind = object::text(owner, &["kind"]);
-        KINDS.iter().any(|known| known.group == group && known.kind == kind)
+        kinds.iter().any(|known| known.group == group && known.kind == kind)
     })
 }
 
@@ -197,8 +197,8 @@ fn blocks(uid: &str, object: &Value) -> bool {
 }
 
 /// The path of an object.
-fn path(key: &ObjectKey) -> Option<String> {
-    let kind = Kind::by_key(key.resource)?;
+fn path(kinds: &Kinds, key: &ObjectKey) -> Option<String> {
+    let kind = kinds.by_key(key.resource)?;
     Some(format!("{}/{}", collection(kind, &key.namespace), key.name))
 }
 

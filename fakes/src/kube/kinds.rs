@@ -1,6 +1,19 @@
-//! The kinds that are served, as data: one row each. A new kind is a new row and its strategy.
+//! The kinds that are served, as data: one row each in `table`. A new kind is a new row and its
+//! strategy; a CustomResourceDefinition adds a row while the server runs.
 
-use super::strategy::Strategy;
+mod table;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    definition::{Definition, schema},
+    strategy::Strategy,
+    validate::FieldError,
+};
+
+pub(crate) use self::table::{DEFINITIONS, MUTATING, VALIDATING};
 
 /// One kind of object and how the server treats it.
 pub(crate) struct Kind {
@@ -14,6 +27,10 @@ pub(crate) struct Kind {
     pub(crate) resource: &'static str,
     /// The kind in bodies.
     pub(crate) kind: &'static str,
+    /// What people may write for the resource: `po`.
+    pub(crate) short: &'static [&'static str],
+    /// Whether `kubectl get all` shows it, and the like.
+    pub(crate) categories: &'static [&'static str],
     /// Whether objects live in namespaces.
     pub(crate) namespaced: bool,
     /// Whether it comes from a CustomResourceDefinition on a real server.
@@ -32,6 +49,8 @@ pub(crate) struct Kind {
     pub(crate) fields: &'static [&'static str],
     /// Defaults and validation.
     pub(crate) strategy: Strategy,
+    /// What its CustomResourceDefinition says, if it comes from one that is stored.
+    pub(crate) definition: Option<&'static Definition>,
 }
 
 /// What a write to `…/status` takes from the request.
@@ -48,18 +67,6 @@ pub(crate) enum StatusWrites {
 }
 
 impl Kind {
-    /// The kind served under this path part.
-    pub(crate) fn find(group: &str, version: &str, resource: &str) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| {
-            kind.resource == resource && kind.group == group && kind.versions.contains(&version)
-        })
-    }
-
-    /// The kind with this key.
-    pub(crate) fn by_key(key: &str) -> Option<&'static Self> {
-        KINDS.iter().find(|kind| kind.key == key)
-    }
-
     /// `apps/v1`, or `v1` for core.
     pub(crate) fn api_version(&self, version: &str) -> String {
         match self.group {
@@ -73,6 +80,33 @@ impl Kind {
         self.versions[0]
     }
 
+    /// Fills in what the client left open.
+    pub(crate) fn fill_in(&self, object: &mut Value) {
+        (self.strategy.defaults)(object);
+        if let Some(schema) = self.schema() {
+            schema::defaults(schema, object);
+        }
+    }
+
+    /// What is wrong with an object.
+    pub(crate) fn errors(&self, object: &Value) -> Vec<FieldError> {
+        let mut errors = (self.strategy.validate)(object);
+        if let Some(schema) = self.schema() {
+            errors.extend(schema::validate(schema, object, ""));
+            let replicas = &object["spec"]["replicas"];
+            if self.scale && replicas.as_i64().is_some_and(|count| count < 0) {
+                let why = "should be a non-negative integer";
+                errors.push(FieldError::invalid(".spec.replicas", replicas, why));
+            }
+        }
+        errors
+    }
+
+    /// The schema of the stored version, if a definition brought one.
+    pub(crate) fn schema(&self) -> Option<&'static Value> {
+        self.definition?.schema(self.stored_version())
+    }
+
     /// `Deployment.apps`, or `Pod` for core: how texts about invalid objects call it.
     pub(crate) fn qualified(&self) -> String {
         match self.group {
@@ -82,213 +116,60 @@ impl Kind {
     }
 }
 
-/// Whether anything is served under this group and version.
-pub(crate) fn serves(group: &str, version: &str) -> bool {
-    KINDS.iter().any(|kind| kind.group == group && kind.versions.contains(&version))
+/// All kinds that a server knows now.
+#[derive(Clone)]
+pub(crate) struct Kinds(Arc<Vec<&'static Kind>>);
+
+impl Kinds {
+    /// The kinds that every server has.
+    pub(crate) fn builtin() -> Self {
+        Self(Arc::new(table::KINDS.iter().collect()))
+    }
+
+    /// The kind served under this path part.
+    pub(crate) fn find(&self, group: &str, version: &str, resource: &str) -> Option<&'static Kind> {
+        self.iter().find(|kind| {
+            kind.resource == resource && kind.group == group && kind.versions.contains(&version)
+        })
+    }
+
+    /// The kind with this key.
+    pub(crate) fn by_key(&self, key: &str) -> Option<&'static Kind> {
+        self.iter().find(|kind| kind.key == key)
+    }
+
+    /// Whether anything is served under this group and version.
+    pub(crate) fn serves(&self, group: &str, version: &str) -> bool {
+        self.iter().any(|kind| kind.group == group && kind.versions.contains(&version))
+    }
+
+    /// All of them, in the order of the table.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &'static Kind> {
+        self.0.iter().copied()
+    }
+
+    /// Without the kinds that a real server only has by definitions.
+    pub(crate) fn without_custom(&self) -> Self {
+        Self(Arc::new(self.iter().filter(|kind| !kind.custom).collect()))
+    }
+
+    /// Serves a kind, in place of the one with its key.
+    pub(crate) fn put(&mut self, kind: &'static Kind) {
+        let all = Arc::make_mut(&mut self.0);
+        all.retain(|known| known.key != kind.key);
+        all.push(kind);
+    }
+
+    /// Serves a kind no more.
+    pub(crate) fn remove(&mut self, key: &str) {
+        Arc::make_mut(&mut self.0).retain(|known| known.key != key);
+    }
 }
 
-/// A namespaced core kind with nothing special; rows say how they differ.
-const PLAIN: Kind = Kind {
-    key: "",
-    group: "",
-    versions: &["v1"],
-    resource: "",
-    kind: "",
-    namespaced: true,
-    custom: false,
-    status: StatusWrites::None,
-    scale: false,
-    generation: false,
-    returns_deleted: false,
-    unconditional: true,
-    fields: &[],
-    strategy: Strategy::PLAIN,
-};
-
-/// Every kind that is served.
-pub(crate) static KINDS: &[Kind] = &[
-    Kind {
-        key: "namespaces",
-        resource: "namespaces",
-        kind: "Namespace",
-        namespaced: false,
-        status: StatusWrites::WithMetadata,
-        fields: &["status.phase"],
-        strategy: Strategy::NAMESPACE,
-        ..PLAIN
-    },
-    Kind {
-        key: "nodes",
-        resource: "nodes",
-        kind: "Node",
-        namespaced: false,
-        status: StatusWrites::WithMetadata,
-        fields: &["spec.unschedulable"],
-        strategy: Strategy::NODE,
-        ..PLAIN
-    },
-    Kind {
-        key: "pods",
-        resource: "pods",
-        kind: "Pod",
-        status: StatusWrites::WithMetadata,
-        generation: true,
-        returns_deleted: true,
-        fields: &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ],
-        strategy: Strategy::POD,
-        ..PLAIN
-    },
-    Kind {
-        key: "events",
-        resource: "events",
-        kind: "Event",
-        fields: &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "involvedObject.apiVersion",
-            "involvedObject.resourceVersion",
-            "involvedObject.fieldPath",
-            "reason",
-            "reportingComponent",
-            "source",
-            "type",
-        ],
-        strategy: Strategy::EVENT,
-        ..PLAIN
-    },
-    Kind {
-        key: "configmaps",
-        resource: "configmaps",
-        kind: "ConfigMap",
-        strategy: Strategy::CONFIG_MAP,
-        ..PLAIN
-    },
-    Kind {
-        key: "serviceaccounts",
-        resource: "serviceaccounts",
-        kind: "ServiceAccount",
-        returns_deleted: true,
-        ..PLAIN
-    },
-    Kind {
-        key: "jobs.batch",
-        group: "batch",
-        resource: "jobs",
-        kind: "Job",
-        status: StatusWrites::WithMetadata,
-        generation: true,
-        fields: &["status.successful"],
-        strategy: Strategy::JOB,
-        ..PLAIN
-    },
-    Kind {
-        key: "deployments.apps",
-        group: "apps",
-        resource: "deployments",
-        kind: "Deployment",
-        status: StatusWrites::WithoutLabels,
-        scale: true,
-        generation: true,
-        strategy: Strategy::DEPLOYMENT,
-        ..PLAIN
-    },
-    Kind {
-        key: "replicasets.apps",
-        group: "apps",
-        resource: "replicasets",
-        kind: "ReplicaSet",
-        status: StatusWrites::WithoutLabels,
-        scale: true,
-        generation: true,
-        fields: &["status.replicas"],
-        strategy: Strategy::REPLICA_SET,
-        ..PLAIN
-    },
-    Kind {
-        key: "leases.coordination.k8s.io",
-        group: "coordination.k8s.io",
-        resource: "leases",
-        kind: "Lease",
-        unconditional: false,
-        strategy: Strategy::LEASE,
-        ..PLAIN
-    },
-    Kind {
-        key: "priorityclasses.scheduling.k8s.io",
-        group: "scheduling.k8s.io",
-        resource: "priorityclasses",
-        kind: "PriorityClass",
-        namespaced: false,
-        generation: true,
-        strategy: Strategy::PRIORITY_CLASS,
-        ..PLAIN
-    },
-    Kind {
-        key: MUTATING,
-        group: "admissionregistration.k8s.io",
-        resource: "mutatingwebhookconfigurations",
-        kind: "MutatingWebhookConfiguration",
-        namespaced: false,
-        generation: true,
-        unconditional: false,
-        strategy: Strategy::WEBHOOKS,
-        ..PLAIN
-    },
-    Kind {
-        key: VALIDATING,
-        group: "admissionregistration.k8s.io",
-        resource: "validatingwebhookconfigurations",
-        kind: "ValidatingWebhookConfiguration",
-        namespaced: false,
-        generation: true,
-        unconditional: false,
-        strategy: Strategy::WEBHOOKS,
-        ..PLAIN
-    },
-    Kind {
-        key: "podgroups.scheduling.x-k8s.io",
-        group: "scheduling.x-k8s.io",
-        versions: &["v1alpha1"],
-        resource: "podgroups",
-        kind: "PodGroup",
-        custom: true,
-        status: StatusWrites::Alone,
-        generation: true,
-        unconditional: false,
-        strategy: Strategy::POD_GROUP,
-        ..PLAIN
-    },
-    Kind {
-        key: "nodesets.slinky.slurm.net",
-        group: "slinky.slurm.net",
-        versions: &["v1beta1", "v1alpha1"],
-        resource: "nodesets",
-        kind: "NodeSet",
-        custom: true,
-        status: StatusWrites::Alone,
-        scale: true,
-        generation: true,
-        unconditional: false,
-        strategy: Strategy::NODE_SET,
-        ..PLAIN
-    },
-];
-
-/// The key of mutating webhook configurations.
-pub(crate) const MUTATING: &str = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
-/// The key of validating webhook configurations.
-pub(crate) const VALIDATING: &str = "validatingwebhookconfigurations.admissionregistration.k8s.io";
+/// The namespaces' own kind, which the server itself reads.
+pub(crate) fn namespaces() -> &'static Kind {
+    &table::KINDS[0]
+}
 
 #[cfg(test)]
 mod tests {
@@ -296,7 +177,7 @@ mod tests {
 
     #[test]
     fn keys_are_the_resource_qualified_by_its_group() {
-        for kind in KINDS {
+        for kind in table::KINDS {
             let expected = match kind.group {
                 "" => kind.resource.to_owned(),
                 group => format!("{}.{group}", kind.resource),
@@ -304,5 +185,6 @@ mod tests {
             assert_eq!(kind.key, expected);
             assert!(!kind.versions.is_empty(), "{} has no version", kind.key);
         }
+        assert_eq!(namespaces().key, "namespaces");
     }
 }

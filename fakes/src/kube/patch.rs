@@ -25,6 +25,9 @@ impl KubeApi {
         hooks: &mut dyn Webhooks,
         name: &str,
     ) -> Result<Response, Refusal> {
+        if call.request.method == Method::Apply {
+            return self.apply(call, hooks, name, Part::Main);
+        }
         let stored = self.patch_part(call, hooks, name, Part::Main)?;
         let body = shown(call.target.kind, call.target.version, &stored);
         Ok(Response { status: 200, body })
@@ -40,7 +43,8 @@ impl KubeApi {
     ) -> Result<Arc<Value>, Refusal> {
         let old = self.existing(&call.target, name)?.clone();
         let current = shown(call.target.kind, call.target.version, &old);
-        let new = decode::object(call, apply(call, &current)?)?;
+        let mut new = decode::object(call, apply(call, &current)?)?;
+        self.check_fields(call, &mut new)?;
         if object::name(&new) != name {
             return Err(Refusal::bad_request(format!(
                 "the name of the object ({}) does not match the name on the URL ({name})",
@@ -67,6 +71,7 @@ pub(crate) fn apply(call: &Call<'_>, current: &Value) -> Result<Value, Refusal> 
         Method::StrategicPatch => {
             strategic::merge(&mut new, body).map_err(Refusal::bad_request)?;
         }
+        Method::Apply => return Err(Refusal::not_modelled("server-side apply")),
         Method::MergePatch | Method::Get | Method::Post | Method::Put | Method::Delete => {
             json_patch::merge(&mut new, body);
         }

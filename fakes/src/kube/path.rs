@@ -1,7 +1,7 @@
 //! What a path is about: `/apis/apps/v1/namespaces/a/deployments/b/scale`, taken apart.
 
 use super::{
-    kinds::{self, Kind},
+    kinds::{Kind, Kinds},
     status::Refusal,
 };
 
@@ -19,14 +19,14 @@ pub(crate) struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// Reads a path.
-    pub(crate) fn parse(path: &'a str) -> Result<Self, Refusal> {
+    pub(crate) fn parse(kinds: &Kinds, path: &'a str) -> Result<Self, Refusal> {
         let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let (group, version, rest) = match parts.as_slice() {
             ["api", version, rest @ ..] => ("", *version, rest),
             ["apis", group, version, rest @ ..] => (*group, *version, rest),
             _ => return Err(Refusal::unknown_resource()),
         };
-        if !kinds::serves(group, version) {
+        if !kinds.serves(group, version) {
             return Err(Refusal::unknown_resource());
         }
         let (namespace, rest) = scope(rest);
@@ -36,7 +36,7 @@ impl<'a> Target<'a> {
             [resource, name, sub] => (resource, Some(name), Some(sub)),
             _ => return Err(Refusal::unknown_resource()),
         };
-        let kind = Kind::find(group, version, resource).ok_or_else(Refusal::unknown_resource)?;
+        let kind = kinds.find(group, version, resource).ok_or_else(Refusal::unknown_resource)?;
         let cluster_wide_name = kind.namespaced && namespace.is_empty() && name.is_some();
         let stray_namespace = !kind.namespaced && !namespace.is_empty();
         if cluster_wide_name || stray_namespace {
@@ -79,7 +79,7 @@ mod tests {
             ("/apis/slinky.slurm.net/v1alpha1/nodesets", "nodesets.slinky.slurm.net  - -"),
         ];
         for (path, expected) in table {
-            let target = Target::parse(path).ok().unwrap();
+            let target = Target::parse(&Kinds::builtin(), path).ok().unwrap();
             let text = format!(
                 "{} {} {} {}",
                 target.kind.key,
@@ -101,7 +101,11 @@ mod tests {
             "/api/v1/pods/a",
             "/api/v1/namespaces/a/nodes",
         ] {
-            assert_eq!(Target::parse(path).err().map(|refusal| refusal.code), Some(404), "{path}");
+            assert_eq!(
+                Target::parse(&Kinds::builtin(), path).err().map(|refusal| refusal.code),
+                Some(404),
+                "{path}"
+            );
         }
     }
 }

@@ -4,8 +4,8 @@ use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use super::{kinds::Kind, object, validate::FieldError};
-use crate::Response;
+use super::{kinds::Kind, object, rbac::Access, validate::FieldError};
+use crate::{Response, User};
 
 /// A request that was refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,6 +194,88 @@ impl Refusal {
                  include: {accepted}"
             ),
         )
+    }
+
+    /// 409: somebody else manages what was to be applied.
+    pub(crate) fn apply_conflict(message: String, causes: &[Value]) -> Self {
+        let mut refusal = Self::new(409, "Conflict", message);
+        refusal.details = Some(json!({"causes": causes}));
+        refusal
+    }
+
+    /// 422: whoever applies must say who they are.
+    pub(crate) fn manager_required() -> Self {
+        let error = FieldError::required("fieldManager", "is required for apply patch");
+        Self::invalid_part("PatchOptions.meta.k8s.io", "", &[error])
+    }
+
+    /// 415: a patch of no kind that we know.
+    pub(crate) fn unsupported_media() -> Self {
+        let mut refusal = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        refusal.details = Some(json!({}));
+        refusal
+    }
+
+    /// 415: a body of no type that we know.
+    pub(crate) fn unsupported_body() -> Self {
+        Self::unsupported_patch(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        )
+    }
+
+    /// 400: a body that isn't JSON.
+    pub(crate) fn unreadable(kind: &str, why: &str, sent: &str) -> Self {
+        Self::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): couldn't get \
+             version/kind; json parse error: {why} ({sent})"
+        ))
+    }
+
+    /// 403: the user may not do this.
+    pub(crate) fn unauthorized(user: &User, access: &Access) -> Self {
+        let who = &user.name;
+        if let Some(path) = &access.path {
+            let text = format!("forbidden: User \"{who}\" cannot {} path \"{path}\"", access.verb);
+            let mut refusal = Self::new(403, "Forbidden", text);
+            refusal.details = Some(json!({}));
+            return refusal;
+        }
+        let resource = match access.subresource.as_str() {
+            "" => access.resource.clone(),
+            sub => format!("{}/{sub}", access.resource),
+        };
+        let place = match access.namespace.as_str() {
+            "" => "at the cluster scope".to_owned(),
+            namespace => format!("in the namespace \"{namespace}\""),
+        };
+        let key = match access.group.as_str() {
+            "" => access.resource.clone(),
+            group => format!("{}.{group}", access.resource),
+        };
+        let subject = match access.name.as_str() {
+            "" => key,
+            name => format!("{key} \"{name}\""),
+        };
+        let text = format!(
+            "{subject} is forbidden: User \"{who}\" cannot {} resource \"{resource}\" in API \
+             group \"{}\" {place}",
+            access.verb, access.group
+        );
+        let mut refusal = Self::new(403, "Forbidden", text);
+        refusal.details = Some(details(&access.resource, &access.group, &access.name));
+        refusal
+    }
+
+    /// A response that refuses, as the refusal that it was.
+    pub(crate) fn from_response(response: &Response) -> Self {
+        let body = &response.body;
+        let word = |key: &str| body[key].as_str().unwrap_or("").to_owned();
+        Self {
+            code: response.status,
+            reason: Cow::Owned(word("reason")),
+            message: word("message"),
+            details: body.get("details").cloned(),
+        }
     }
 
     /// 500.

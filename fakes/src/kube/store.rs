@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    kinds::{KINDS, Kind},
+    kinds::{Kind, Kinds},
     log::{Entry, Log},
     object,
 };
@@ -77,6 +77,8 @@ pub(crate) struct Table {
 pub(crate) struct Store {
     version: u64,
     tables: BTreeMap<&'static str, Table>,
+    /// How many writes the log of a kind that comes later keeps.
+    window: usize,
     by_uid: BTreeMap<Arc<str>, ObjectKey>,
     by_owner: BTreeMap<Arc<str>, BTreeSet<ObjectKey>>,
     by_node: BTreeMap<Arc<str>, BTreeSet<ObjectKey>>,
@@ -103,16 +105,23 @@ impl Table {
 
 impl Store {
     /// An empty store whose logs keep so many events of each kind.
-    pub(crate) fn new(window: usize) -> Self {
+    pub(crate) fn new(kinds: &Kinds, window: usize) -> Self {
         let table = Table { objects: BTreeMap::new(), log: Log::new(window) };
         Self {
             version: 0,
-            tables: KINDS.iter().map(|kind| (kind.key, table.clone())).collect(),
+            tables: kinds.iter().map(|kind| (kind.key, table.clone())).collect(),
+            window,
             by_uid: BTreeMap::new(),
             by_owner: BTreeMap::new(),
             by_node: BTreeMap::new(),
             changes: vec![],
         }
+    }
+
+    /// Makes room for the objects of a kind that is new.
+    pub(crate) fn admit(&mut self, kind: &'static Kind) {
+        let log = Log::new(self.window);
+        self.tables.entry(kind.key).or_insert(Table { objects: BTreeMap::new(), log });
     }
 
     /// The resourceVersion of the last write.

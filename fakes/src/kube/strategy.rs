@@ -72,6 +72,27 @@ impl Strategy {
         validate: super::admission::validate,
         ..Self::PLAIN
     };
+    pub(crate) const DEFINITION: Self = Self {
+        defaults: super::definition::defaults,
+        prepare: super::definition::prepare,
+        validate: super::definition::validate,
+        ..Self::PLAIN
+    };
+    pub(crate) const SERVICE: Self =
+        Self { names: NameRule::Label, defaults: small::service_defaults, ..Self::PLAIN };
+    pub(crate) const BINDING: Self = Self { defaults: small::binding_defaults, ..Self::PLAIN };
+    pub(crate) const STATEFUL_SET: Self = Self {
+        defaults: workload::stateful_set_defaults,
+        prepare: workload::set_prepare,
+        validate: workload::set_validate,
+        ..Self::PLAIN
+    };
+    pub(crate) const DAEMON_SET: Self = Self {
+        defaults: workload::daemon_set_defaults,
+        prepare: workload::set_prepare,
+        validate: workload::set_validate,
+        ..Self::PLAIN
+    };
     pub(crate) const JOB: Self = Self {
         defaults: workload::job_defaults,
         prepare: workload::job_prepare,

@@ -52,6 +52,7 @@ impl KubeApi {
         let stored = match call.request.method {
             Method::Get => self.existing(&call.target, name)?.clone(),
             Method::Put => self.put_part(call, hooks, name, Part::Status)?,
+            Method::Apply => return self.apply(call, hooks, name, Part::Status),
             Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
                 self.patch_part(call, hooks, name, Part::Status)?
             }
@@ -85,7 +86,8 @@ impl KubeApi {
             return Err(Refusal::conflict_on("pods/binding", name, &why));
         }
         let now = self.epoch.rfc3339(call.now);
-        let bound = bound(&pod, &binding, &node, &now);
+        let mut bound = bound(&pod, &binding, &node, &now);
+        self.complete_pod(call, &mut bound, false);
         self.commit(call.target.kind, bound, &call.user);
         Ok(status::done())
     }
@@ -130,7 +132,7 @@ impl KubeApi {
         let wanted = match call.request.method {
             Method::Get => None,
             Method::Put => Some(call.request.body.clone().unwrap_or(Value::Null)),
-            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch => {
+            Method::MergePatch | Method::JsonPatch | Method::StrategicPatch | Method::Apply => {
                 Some(patch::apply(call, &scale_of(&old))?)
             }
             Method::Post | Method::Delete => return Err(Refusal::method_not_allowed()),

@@ -16,7 +16,7 @@ use super::{
     admission::Webhooks,
     delete::Deletion,
     garbage,
-    kinds::{KINDS, Kind},
+    kinds::{self, Kind},
     object,
     status::Refusal,
 };
@@ -57,21 +57,21 @@ impl KubeApi {
         let full = |api: &Self, kind: &&Kind| {
             kind.namespaced && api.store.table(kind).list(name).next().is_some()
         };
-        let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| full(self, kind)).collect();
-        for kind in &kinds {
+        let full_of: Vec<&Kind> = self.kinds.iter().filter(|kind| full(self, kind)).collect();
+        for kind in &full_of {
             let request = Request::new(USER, Method::Delete, garbage::collection(kind, name));
             self.handle(now, &request, hooks);
         }
-        let empty = !KINDS.iter().any(|kind| full(self, &kind));
-        let namespaces = Kind::by_key("namespaces").expect("namespaces are served");
+        let empty = !self.kinds.iter().any(|kind| full(self, &kind));
+        let namespaces = kinds::namespaces();
         let namespace = self.store.get(namespaces, "", name).cloned();
         let held = |namespace: &Arc<Value>| object::finalizers(namespace).next().is_some();
         match namespace.filter(|namespace| empty && !held(namespace)) {
             Some(namespace) => {
                 self.discard(namespaces, &namespace, &USER.into());
-                kinds.len() + 1
+                full_of.len() + 1
             }
-            None => kinds.len(),
+            None => full_of.len(),
         }
     }
 }

@@ -30,6 +30,11 @@ impl FieldError {
         Self::new(field, "FieldValueInvalid", text)
     }
 
+    /// The value isn't of the type that it should be.
+    pub(crate) fn mistyped(field: impl Into<String>, is: &str, detail: &str) -> Self {
+        Self::new(field, "FieldValueTypeInvalid", format!("Invalid value: \"{is}\": {detail}"))
+    }
+
     /// The value isn't one of a closed list.
     pub(crate) fn unsupported(field: impl Into<String>, value: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|word| format!("\"{word}\"")).collect();

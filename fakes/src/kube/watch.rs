@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     KubeApi,
     kinds::Kind,
     log::Entry,
     object,
-    path::Target,
     read::{Selection, version_parameter},
     status::Refusal,
     store::ChangeKind,
@@ -24,6 +23,8 @@ pub struct Watch {
     selection: Selection,
     /// Told first: what was there when a watch began without a resourceVersion.
     initial: Vec<Arc<Value>>,
+    /// Whether the client is told when it knows all that was there.
+    ends_initial: bool,
     /// Everything up to here was told.
     seen: u64,
     /// The version that the watcher can know of: of the last object or bookmark.
@@ -43,6 +44,8 @@ pub enum WatchEvent {
     Deleted(Arc<Value>),
     /// Nothing more happened up to this resourceVersion.
     Bookmark(u64),
+    /// All that was there has been told; the state at this resourceVersion is known.
+    InitialEnd(u64),
     /// 410: the history doesn't reach back to where the watch stands. List again.
     Expired,
 }
@@ -54,6 +57,23 @@ impl Watch {
     /// How long the client wants the watch to stay open.
     pub const fn timeout_secs(&self) -> Option<u64> {
         self.timeout_secs
+    }
+
+    /// What is watched.
+    pub(crate) const fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// An empty object at this version: what a bookmark carries.
+    pub(crate) fn bookmark(&self, version: u64, initial: bool) -> Value {
+        let mut metadata = json!({"resourceVersion": version.to_string()});
+        if initial {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        json!({
+            "kind": self.kind.kind, "apiVersion": self.kind.api_version(&self.version),
+            "metadata": metadata,
+        })
     }
 
     fn event(&self, entry: &Entry) -> Option<WatchEvent> {
@@ -98,37 +118,40 @@ impl KubeApi {
     }
 
     fn open(&self, request: &Request) -> Result<Watch, Refusal> {
-        let target = Target::parse(&request.path)?;
+        let target = self.target(&request.path)?;
         if request.method != Method::Get || target.subresource.is_some() {
             return Err(Refusal::method_not_allowed());
         }
-        if request.query("sendInitialEvents") == Some("true") {
-            return Err(Refusal::not_modelled("a watch with sendInitialEvents"));
-        }
+        let streamed = request.query("sendInitialEvents") == Some("true");
         let selection = Selection::of(&target, request)?;
         let from = version_parameter(request)?;
-        if from > self.store.version() {
-            return Err(Refusal::too_large(from, self.store.version()));
-        }
         let table = self.store.table(target.kind);
         if from != 0 && from < table.log.forgotten() {
             return Err(Refusal::gone(from, table.log.forgotten()));
         }
-        let initial = match from {
-            0 => self.select(&target, &selection).cloned().collect(),
-            _ => vec![],
+        let fresh = from == 0 || streamed;
+        let initial = match fresh {
+            true => self.select(&target, &selection).cloned().collect(),
+            false => vec![],
         };
-        let seen = if from == 0 { self.store.version() } else { from };
+        let seen = if fresh { self.store.version() } else { from };
         Ok(Watch {
             kind: target.kind,
             version: target.version.to_owned(),
             selection,
             initial,
+            ends_initial: streamed,
             seen,
             told: seen,
             bookmarks: request.query("allowWatchBookmarks") == Some("true"),
             timeout_secs: request.query("timeoutSeconds").and_then(|secs| secs.parse().ok()),
         })
+    }
+
+    /// A bookmark for where the watch stands, if its client takes any.
+    pub(crate) fn bookmark(&self, watch: &mut Watch) -> Option<WatchEvent> {
+        watch.told = watch.seen;
+        watch.bookmarks.then_some(WatchEvent::Bookmark(watch.seen))
     }
 
     /// What the watch has to say since the last call.
@@ -137,6 +160,9 @@ impl KubeApi {
         let initial = std::mem::take(&mut watch.initial);
         let show = |object| WatchEvent::Added(shown(watch.kind, &watch.version, object));
         let mut events: Vec<WatchEvent> = initial.iter().map(show).collect();
+        if std::mem::take(&mut watch.ends_initial) {
+            events.push(WatchEvent::InitialEnd(watch.seen));
+        }
         if watch.seen < log.forgotten() {
             events.push(WatchEvent::Expired);
             return events;
@@ -147,7 +173,8 @@ impl KubeApi {
                 events.push(event);
             }
         }
-        watch.seen = self.store.version();
+        // A client may wait for what hasn't happened yet.
+        watch.seen = watch.seen.max(self.store.version());
         if watch.bookmarks && watch.seen >= watch.told + BOOKMARK_EVERY {
             watch.told = watch.seen;
             events.push(WatchEvent::Bookmark(watch.seen));

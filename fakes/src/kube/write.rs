@@ -8,7 +8,7 @@ use super::{
     Call, KubeApi,
     admission::{Operation, Webhooks},
     decode,
-    kinds::{Kind, StatusWrites},
+    kinds::{self, Kind, StatusWrites},
     object,
     status::Refusal,
     validate::{self, FieldError},
@@ -54,24 +54,30 @@ impl KubeApi {
         let kind = call.target.kind;
         let body = call.request.body.clone().unwrap_or(Value::Null);
         let mut object = decode::object(call, body)?;
+        self.check_fields(call, &mut object)?;
         self.check_namespace(call)?;
         if !object::version(&object).is_empty() {
             return Err(Refusal::storage(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        (kind.strategy.defaults)(&mut object);
+        kind.fill_in(&mut object);
+        let managed = self.managed_when_created(call, &object);
         self.resolve_priority(call, &mut object)?;
+        self.complete_pod(call, &mut object, true);
         let mut object = self.mutate(call, hooks, Operation::Create, object, None)?;
-        (kind.strategy.defaults)(&mut object);
+        kind.fill_in(&mut object);
         self.fill(call, &mut object);
         (kind.strategy.prepare)(&mut object);
-        check(kind, &object, (kind.strategy.validate)(&object))?;
+        check(kind, &object, kind.errors(&object))?;
         let name = object::name(&object);
         if self.store.get(kind, call.target.namespace, name).is_some() {
             return Err(Refusal::already_exists(kind, name));
         }
         self.validate_by_hooks(call, hooks, Operation::Create, Some(&object), None)?;
+        if let Some(managed) = managed {
+            object::metadata_mut(&mut object).insert("managedFields".into(), managed);
+        }
         let stored = self.commit(kind, object, &call.user);
         Ok(Response { status: 201, body: shown(kind, call.target.version, &stored) })
     }
@@ -82,7 +88,7 @@ impl KubeApi {
         if name.is_empty() {
             return Ok(());
         }
-        let namespaces = Kind::by_key("namespaces").expect("namespaces are served");
+        let namespaces = kinds::namespaces();
         let Some(namespace) = self.store.get(namespaces, "", name) else {
             return Err(Refusal::not_found(namespaces, name));
         };
@@ -113,7 +119,9 @@ impl KubeApi {
         if unnamed {
             metadata.insert("name".into(), self.identities.name(&base).into());
         }
-        for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        for key in
+            ["deletionTimestamp", "deletionGracePeriodSeconds", "generation", "managedFields"]
+        {
             metadata.remove(key);
         }
         metadata.insert("uid".into(), self.identities.uid().into());
@@ -144,7 +152,8 @@ impl KubeApi {
         part: Part,
     ) -> Result<Arc<Value>, Refusal> {
         let body = call.request.body.clone().unwrap_or(Value::Null);
-        let new = decode::object(call, body)?;
+        let mut new = decode::object(call, body)?;
+        self.check_fields(call, &mut new)?;
         let given = object::name(&new);
         if given != name {
             return Err(Refusal::bad_request(format!(
@@ -161,26 +170,30 @@ impl KubeApi {
         call: &Call<'_>,
         hooks: &mut dyn Webhooks,
         old: &Arc<Value>,
-        new: Value,
+        mut new: Value,
         part: Part,
         by: By,
     ) -> Result<Arc<Value>, Refusal> {
         let kind = call.target.kind;
+        let managed = object::metadata_mut(&mut new).remove("managedFields");
         check_uid(call, old, &new, by)?;
         check_version(kind, old, &new)?;
         let mut new = merge_parts(kind, old, new, part);
-        (kind.strategy.defaults)(&mut new);
+        kind.fill_in(&mut new);
+        self.complete_pod(call, &mut new, false);
         if !self.hooks.is_empty() {
             let mutated = self.mutate(call, hooks, Operation::Update, new, Some(old))?;
             new = merge_parts(kind, old, mutated, part);
-            (kind.strategy.defaults)(&mut new);
+            kind.fill_in(&mut new);
         }
         count_generation(kind, old, &mut new);
+        self.keep_managers(old, &mut new, managed);
         if new == **old {
             return Ok(old.clone());
         }
+        self.attribute(call, old, &mut new, part);
         if part == Part::Main {
-            let mut errors = (kind.strategy.validate)(&new);
+            let mut errors = kind.errors(&new);
             errors.extend((kind.strategy.validate_update)(&new, old));
             check(kind, &new, errors)?;
         }
@@ -201,6 +214,7 @@ impl KubeApi {
     ) -> Arc<Value> {
         let stored = self.store.put(kind, object, user);
         self.garbage.stored(&self.store, &stored);
+        self.define(kind, &stored);
         self.refresh_hooks(kind);
         stored
     }
@@ -214,6 +228,7 @@ impl KubeApi {
     ) -> Arc<Value> {
         let last = self.store.remove(kind, object, user);
         self.garbage.removed(&self.store, &last);
+        self.undefine(kind, &last, user);
         self.refresh_hooks(kind);
         last
     }

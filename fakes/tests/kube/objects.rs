@@ -70,7 +70,7 @@ fn requests_that_make_no_sense_are_refused_in_the_real_words() {
     "#), @r#"
     POST namespaces/nowhere/configmaps: 404 NotFound: namespaces "nowhere" not found details={"kind":"namespaces","name":"nowhere"}
     POST configmaps: 400 BadRequest: the namespace of the provided object does not match the namespace sent on the request
-    POST configmaps: 400 BadRequest: Secret in version "" cannot be handled as a ConfigMap: the path is about ConfigMap
+    POST configmaps: 400 BadRequest: Secret in version "" cannot be handled as a ConfigMap: converting (.Secret) to (core.ConfigMap): unknown conversion
     POST configmaps: 400 BadRequest: the API version in the data (v2) does not match the expected API version (v1)
     POST configmaps: 400 BadRequest: the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; the body is not a JSON object
     POST configmaps: 400 BadRequest: ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal object into Go struct field metadata.labels of type map[string]string
@@ -145,7 +145,7 @@ fn a_dry_run_leaves_nothing_behind() {
         POST /api/v1/namespaces/default/configmaps?dryRun=Some {"metadata":{"name":"b"}}
         GET /api/v1/configmaps
     "#), @r#"
-    POST configmaps?dryRun=All: 201 ConfigMap a-4dkdt rv 7
+    POST configmaps?dryRun=All: 201 ConfigMap a-4dkdt rv 
     POST configmaps: 201 ConfigMap a-4dkdt rv 7
     POST configmaps?dryRun=Some: 400 BadRequest: dryRun: Unsupported value: "Some": supported values: "All"
     GET configmaps: 200 ConfigMapList [a-4dkdt] rv 7

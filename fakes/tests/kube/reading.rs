@@ -91,7 +91,7 @@ fn pages_of_a_list_are_of_one_moment() {
     DELETE namespaces/other/configmaps/c: 200 Success
     POST namespaces/other/configmaps: 201 ConfigMap d rv 12
     GET configmaps?limit=2&continue=TOKEN: 200 ConfigMapList [c] rv 10 metadata={"resourceVersion":"10"}
-    GET configmaps?limit=2&continue=garbage: 400 BadRequest: invalid continue token: continue key is not valid: expected value at line 1 column 1
+    GET configmaps?limit=2&continue=garbage: 400 BadRequest: invalid continue token: continue key is not valid: invalid character '\u0081' looking for beginning of value
     GET configmaps?limit=few: 400 BadRequest: strconv.ParseInt: parsing "few": invalid syntax
     "#);
 }

@@ -248,7 +248,9 @@ fn watch_event(event: fakes::WatchEvent) -> WatchEvent {
         fakes::WatchEvent::Added(object) => WatchEvent::Added(object),
         fakes::WatchEvent::Modified(object) => WatchEvent::Modified(object),
         fakes::WatchEvent::Deleted(object) => WatchEvent::Deleted(object),
-        fakes::WatchEvent::Bookmark(version) => WatchEvent::Bookmark(version.to_string()),
+        fakes::WatchEvent::Bookmark(version) | fakes::WatchEvent::InitialEnd(version) => {
+            WatchEvent::Bookmark(version.to_string())
+        }
         fakes::WatchEvent::Expired => WatchEvent::Failed(410),
     }
 }
@@ -265,7 +267,7 @@ fn kube_request(request: KubeRequest) -> Request {
         Method::Delete => fakes::Method::Delete,
     };
     let KubeRequest { path, query, body, .. } = request;
-    Request { user: BRIDGE_USER.to_owned(), method, path, query, body }
+    Request { query, body, ..Request::new(BRIDGE_USER, method, path) }
 }
 
 fn slurm_request(request: HttpRequest) -> Request {
@@ -275,7 +277,7 @@ fn slurm_request(request: HttpRequest) -> Request {
         HttpMethod::Post => fakes::Method::Post,
         HttpMethod::Delete => fakes::Method::Delete,
     };
-    Request { user: SLURM_USER.to_owned(), method, path, query, body }
+    Request { query, body, ..Request::new(SLURM_USER, method, path) }
 }
 
 /// Stands for a body in the hash chain.

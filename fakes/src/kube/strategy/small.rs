@@ -7,6 +7,34 @@ use crate::kube::{
     validate::FieldError,
 };
 
+/// Fills in what a Service left open. It gets no address: nothing routes here.
+pub(super) fn service_defaults(service: &mut Value) {
+    let spec = object::map_mut(service, "spec");
+    object::default(spec, "type", "ClusterIP");
+    object::default(spec, "sessionAffinity", "None");
+    object::default(spec, "internalTrafficPolicy", "Cluster");
+    object::default(spec, "ipFamilies", json!(["IPv4"]));
+    object::default(spec, "ipFamilyPolicy", "SingleStack");
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+    for port in ports.into_iter().flatten().filter_map(Value::as_object_mut) {
+        object::default(port, "protocol", "TCP");
+        let number = port.get("port").cloned().unwrap_or(Value::Null);
+        object::default(port, "targetPort", number);
+    }
+}
+
+/// Fills in what a RoleBinding or ClusterRoleBinding left open.
+pub(super) fn binding_defaults(binding: &mut Value) {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    object::default(object::map_mut(binding, "roleRef"), "apiGroup", GROUP);
+    let subjects = binding.get_mut("subjects").and_then(Value::as_array_mut);
+    for subject in subjects.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if subject.get("kind").is_some_and(|kind| kind != "ServiceAccount") {
+            object::default(subject, "apiGroup", GROUP);
+        }
+    }
+}
+
 /// Every namespace carries its name as a label, for selectors.
 pub(super) fn namespace_defaults(namespace: &mut Value) {
     let name = object::name(namespace).to_owned();

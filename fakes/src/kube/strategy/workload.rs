@@ -142,6 +142,41 @@ pub(super) fn replica_set_defaults(set: &mut Value) {
     template_defaults(spec);
 }
 
+/// Fills in what a StatefulSet left open.
+pub(super) fn stateful_set_defaults(set: &mut Value) {
+    let spec = object::map_mut(set, "spec");
+    object::default(spec, "replicas", 1);
+    object::default(spec, "podManagementPolicy", "OrderedReady");
+    object::default(spec, "revisionHistoryLimit", 10);
+    object::default(spec, "updateStrategy", json!({}));
+    object::default(
+        spec,
+        "persistentVolumeClaimRetentionPolicy",
+        json!({"whenDeleted": "Retain", "whenScaled": "Retain"}),
+    );
+    if let Some(update) = spec.get_mut("updateStrategy").and_then(Value::as_object_mut) {
+        object::default(update, "type", "RollingUpdate");
+        if update["type"] == "RollingUpdate" {
+            object::default(update, "rollingUpdate", json!({"partition": 0}));
+        }
+    }
+    template_defaults(spec);
+}
+
+/// Fills in what a DaemonSet left open.
+pub(super) fn daemon_set_defaults(set: &mut Value) {
+    let spec = object::map_mut(set, "spec");
+    object::default(spec, "revisionHistoryLimit", 10);
+    object::default(spec, "updateStrategy", json!({}));
+    if let Some(update) = spec.get_mut("updateStrategy").and_then(Value::as_object_mut) {
+        object::default(update, "type", "RollingUpdate");
+        if update["type"] == "RollingUpdate" {
+            object::default(update, "rollingUpdate", json!({"maxUnavailable": 1, "maxSurge": 0}));
+        }
+    }
+    template_defaults(spec);
+}
+
 /// A new Deployment or ReplicaSet has done nothing yet.
 pub(super) fn set_prepare(set: &mut Value) {
     set["status"] = match set["kind"] == "ReplicaSet" {
