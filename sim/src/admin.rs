@@ -86,7 +86,10 @@ impl Slurmctld {
         if self.nodes[place].is_down() && same {
             return;
         }
-        self.with_node(place, |node| by.set_reason(node, reason));
+        self.with_node(place, |node| {
+            by.set_reason(node, reason);
+            node.service = Service::Down;
+        });
         self.take_down(by.now, place, Service::Down);
     }
 
@@ -121,6 +124,9 @@ impl Slurmctld {
             node.flags = node.flags.without(CLEARED);
             if away {
                 node.service = Service::Up;
+            }
+            if unheard {
+                node.flags = node.flags.with(NodeFlags::NOT_RESPONDING);
             }
         });
         self.node_is_up(place);
@@ -205,7 +211,7 @@ impl Slurmctld {
     fn node_is_up(&mut self, place: usize) {
         let out = NodeFlags::DRAIN.with(NodeFlags::FAIL);
         let node = &self.nodes[place];
-        if self.params().slurmdbd && !node.is_down() && !node.flags.has_any(out) {
+        if self.params().priority.slurmdbd && !node.is_down() && !node.flags.has_any(out) {
             self.with_node(place, |node| node.reason = None);
         }
     }

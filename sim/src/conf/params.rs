@@ -89,8 +89,6 @@ pub struct Params {
     pub max_node_count: Option<u32>,
     /// `SlurmdTimeout`; zero is never.
     pub slurmd_timeout: Span,
-    /// `AccountingStorageType=accounting_storage/slurmdbd`.
-    pub slurmdbd: bool,
     /// `ReconfigFlags`.
     pub reconfig: ReconfigFlags,
     /// `JobRequeue`.
@@ -200,7 +198,6 @@ impl Params {
             def_cpus_per_gpu: None,
             max_node_count: None,
             slurmd_timeout: Span::secs(300),
-            slurmdbd: false,
             reconfig: ReconfigFlags::default(),
             job_requeue: true,
             cred_expire: Span::secs(120),
@@ -234,9 +231,6 @@ pub(super) fn read(
         "disablerootjobs" => params.disable_root_jobs = value::yes_no(word)?,
         "maxnodecount" => params.max_node_count = Some(value::number(word)?),
         "slurmdtimeout" => params.slurmd_timeout = value::seconds(word)?,
-        "accountingstoragetype" => {
-            params.slurmdbd = word.value.to_ascii_lowercase().ends_with("/slurmdbd");
-        }
         "reconfigflags" => params.reconfig = reconfig_flags(word, notes)?,
         "killwait" => params.kill_wait = value::seconds(word)?,
         "minjobage" => {
