@@ -88,7 +88,12 @@ pub(crate) fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a s
     // A warning may come before the refusal proper.
     let failed = words.lines().find(|line| line.contains("submission failed"));
     let failed = failed.or_else(|| words.lines().find(|line| line.contains("rror")));
+    // `scontrol requeue` says what is wrong without that word.
+    let named =
+        |line: &&str| operation.starts_with("scontrol requeue") && line.contains(" for job ");
+    let failed = failed.or_else(|| words.lines().find(named));
     let refused = failed.map(|line| {
+        let line = line.split(" for job ").next().unwrap_or(line);
         if line.starts_with("sbatch") && !line.contains("submission failed") {
             return "bad command line".to_owned();
         }
@@ -227,6 +232,8 @@ mod tests {
             ("sbatch -nx", "sbatch: error: Invalid numeric value \"x\"\n", Answer::Refused("bad command line".into())),
             ("scontrol hold 3", "slurm_suspend error: Invalid job id specified\n",
                 Answer::Refused("Invalid job id specified".into())),
+            ("scontrol requeue 3", "Requested operation is presently disabled for job 3\n",
+                Answer::Refused("Requested operation is presently disabled".into())),
             ("scancel 3", "", Answer::Done(None)),
         ];
         for (operation, said, expected) in rows {
