@@ -1,4 +1,5 @@
 //! The API server as bytes: what a client sends and gets, without sockets.
+#![allow(clippy::panic, reason = "a test may panic")]
 
 use drawbridge_fakes::{Answer, Cluster, HttpRequest, NoWebhooks, Reply, Stream, User};
 use drawbridge_sim::{Epoch, Seed, Time};
