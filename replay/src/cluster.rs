@@ -39,7 +39,7 @@ pub fn derive(trace: &Trace) -> Derived {
     let _ = writeln!(conf, "SelectType=select/cons_tres");
     let _ = writeln!(conf, "SelectTypeParameters=CR_CPU");
     let _ = writeln!(conf, "SchedulerType=sched/backfill");
-    let _ = writeln!(conf, "SchedulerParameters=bf_continue,bf_window={window}");
+    let _ = writeln!(conf, "SchedulerParameters=bf_window={window}");
     let _ = writeln!(conf, "PriorityType=priority/basic");
     let _ = writeln!(conf, "MaxJobCount=1000000");
     if trace.jobs.iter().any(|job| 0 < job.gpus) {
@@ -212,7 +212,7 @@ mod tests {
         SelectType=select/cons_tres
         SelectTypeParameters=CR_CPU
         SchedulerType=sched/backfill
-        SchedulerParameters=bf_continue,bf_window=1440
+        SchedulerParameters=bf_window=1440
         PriorityType=priority/basic
         MaxJobCount=1000000
         GresTypes=gpu
