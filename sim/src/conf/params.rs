@@ -225,8 +225,14 @@ pub(super) fn read(
         "defmempercpu" => params.def_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
         "maxmempernode" => params.max_mem = MemoryDefault::per_node(value::megabytes(word)?),
         "maxmempercpu" => params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
-        "defmempergpu" => params.def_mem_per_gpu = value::megabytes_or_unlimited(word)?,
-        "defcpupergpu" => params.def_cpus_per_gpu = Some(value::number(word)?),
+        "defmempergpu" => {
+            params.def_mem_per_gpu = value::megabytes_or_unlimited(word)?;
+            notes.push(word.not_honoured());
+        }
+        "defcpupergpu" => {
+            params.def_cpus_per_gpu = Some(value::number(word)?);
+            notes.push(word.not_honoured());
+        }
         "enforcepartlimits" => params.enforce_part_limits = enforce_part_limits(word)?,
         "disablerootjobs" => params.disable_root_jobs = value::yes_no(word)?,
         "maxnodecount" => params.max_node_count = Some(value::number(word)?),

@@ -143,13 +143,20 @@ impl PartitionFields {
                 spec.alternate = (!none).then(|| word.value.as_str().into());
             }
             "oversubscribe" | "shared" => self.oversubscribe(word, notes)?,
-            "gracetime" => spec.grace_time = value::seconds(word)?,
+            "gracetime" => {
+                spec.grace_time = value::seconds(word)?;
+                notes.push(word.not_honoured());
+            }
             "overtimelimit" => {
                 let minutes = value::count_or_unlimited(word)?;
                 let span = minutes.map(|minutes| OverTime::Of(Span::mins(minutes.into())));
                 spec.over_time_limit = Some(span.unwrap_or(OverTime::Unlimited));
+                notes.push(word.not_honoured());
             }
-            "tresbillingweights" => spec.billing_weights = Some(word.value.clone()),
+            "tresbillingweights" => {
+                spec.billing_weights = Some(word.value.clone());
+                notes.push(word.not_honoured());
+            }
             _ => return self.read_memory(word, notes),
         }
         Ok(())
@@ -162,8 +169,14 @@ impl PartitionFields {
             "defmempercpu" => self.memory.def_cpu = mib()?,
             "maxmempernode" => self.memory.max_node = mib()?,
             "maxmempercpu" => self.memory.max_cpu = mib()?,
-            "defmempergpu" => self.spec.def_mem_per_gpu = mib()?,
-            "defcpupergpu" => self.spec.def_cpus_per_gpu = Some(value::number(word)?),
+            "defmempergpu" => {
+                self.spec.def_mem_per_gpu = mib()?;
+                notes.push(word.not_honoured());
+            }
+            "defcpupergpu" => {
+                self.spec.def_cpus_per_gpu = Some(value::number(word)?);
+                notes.push(word.not_honoured());
+            }
             _ => return self.read_access(word, notes),
         }
         Ok(())

@@ -388,3 +388,21 @@ fn gres_conf_numbers_the_devices_and_tells_their_types_and_cores() {
         assert_eq!(groups(gres), expected, "{gres}");
     }
 }
+
+#[test]
+fn what_only_accounting_preemption_or_gpus_would_use_is_noted() {
+    let rows = [
+        "DefMemPerGPU=100",
+        "DefCpuPerGPU=2",
+        "OverTimeLimit=5",
+        "GraceTime=10",
+        "TRESBillingWeights=CPU=1.0",
+    ];
+    for row in rows {
+        let conf = format!("NodeName=n1 CPUs=4\nPartitionName=main Nodes=ALL Default=YES {row}\n");
+        let parsed = SlurmConfig::parse(&conf, None, Release::V24_11).unwrap();
+        let key = row.split('=').next().unwrap();
+        let expected = format!("{key} is not honoured yet");
+        assert!(parsed.notes.iter().any(|note| note.text == expected), "{row}: {:?}", parsed.notes);
+    }
+}
