@@ -4,6 +4,7 @@
 //!   # why it is kept
 //!   family packing
 //!   seed 7
+//!   release 26.05                 if it isn't 24.11
 //!   --- slurm.conf
 //!   NodeName=n[1-2] CPUs=4
 //!   --- operations
@@ -17,6 +18,8 @@
 
 use std::fmt::{self, Write};
 
+use drawbridge_sim::Release;
+
 use crate::view::{Answer, View};
 
 /// A cluster's files.
@@ -28,6 +31,38 @@ pub struct Cluster {
     pub gres_conf: String,
     /// A site's own: what the model does not honour of it is passed over.
     pub given: bool,
+    /// Which Slurm both sides are to be.
+    pub release: Release,
+}
+
+impl Cluster {
+    /// Changes slurm.conf: `PartitionName=low Nodes=n1; -NodeName=n2; KillWait=5`. A line takes the
+    /// place of the one that speaks of the same; with `-` in front that one goes.
+    pub(crate) fn edit(&mut self, edits: &str) {
+        for edit in edits.split(';').map(str::trim).filter(|edit| !edit.is_empty()) {
+            let (gone, line) = match edit.strip_prefix('-') {
+                Some(line) => (true, line),
+                None => (false, edit),
+            };
+            let mut lines: Vec<&str> = self.slurm_conf.lines().collect();
+            let at = lines.iter().position(|other| subject(other) == subject(line));
+            match (at, gone) {
+                (Some(at), true) => _ = lines.remove(at),
+                (Some(at), false) => lines[at] = line,
+                (None, true) => {}
+                (None, false) => lines.push(line),
+            }
+            self.slurm_conf = lines.iter().map(|line| format!("{line}\n")).collect();
+        }
+    }
+}
+
+/// What a line of slurm.conf speaks of: `nodename=n[1-2]`, `killwait`.
+fn subject(line: &str) -> String {
+    let word = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let key = word.split('=').next().unwrap_or_default();
+    let named = matches!(key, "nodename" | "partitionname" | "nodeset" | "downnodes");
+    if named { word } else { key.to_owned() }
 }
 
 /// A cluster and what is done to it.
@@ -144,6 +179,10 @@ impl Case {
             Some(("epoch", second)) => {
                 self.epoch = second.trim().parse().map_err(|_| format!("`{second}`: no second"))?;
             }
+            Some(("release", release)) => {
+                let known = Release::parse(release.trim());
+                self.cluster.release = known.ok_or(format!("`{release}` is no release"))?;
+            }
             Some(_) => return Err(format!("`{line}` is neither a family nor a seed")),
             None if line.is_empty() => {}
             None => return Err(format!("`{line}` is neither a family nor a seed")),
@@ -210,6 +249,9 @@ impl fmt::Display for Case {
         } else {
             writeln!(f, "family {}\nseed {}", self.family, self.seed)?;
         }
+        if self.cluster.release != Release::default() {
+            writeln!(f, "release {}", self.cluster.release)?;
+        }
         write!(f, "--- slurm.conf\n{}", self.cluster.slurm_conf)?;
         if !self.cluster.gres_conf.is_empty() {
             write!(f, "--- gres.conf\n{}", self.cluster.gres_conf)?;
@@ -242,4 +284,27 @@ fn seen_text(record: &Record, before: &View) -> String {
         let _ = writeln!(text, "  gone {name}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_replaces_the_line_that_speaks_of_the_same() {
+        #[rustfmt::skip]
+        let rows = [
+            ("KillWait=5",                  "KillWait=5\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL\n"),
+            ("-partitionname=p",            "KillWait=3\nNodeName=n1 CPUs=2\n"),
+            ("NodeName=n1 CPUs=4; -KillWait", "NodeName=n1 CPUs=4\nPartitionName=p Nodes=ALL\n"),
+            ("NodeName=n2 CPUs=4",          "KillWait=3\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL\nNodeName=n2 CPUs=4\n"),
+            ("",                            "KillWait=3\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL\n"),
+        ];
+        for (edits, expected) in rows {
+            let slurm_conf = "KillWait=3\nNodeName=n1 CPUs=2\nPartitionName=p Nodes=ALL\n".into();
+            let mut cluster = Cluster { slurm_conf, ..Cluster::default() };
+            cluster.edit(edits);
+            assert_eq!(cluster.slurm_conf, expected, "{edits}");
+        }
+    }
 }

@@ -1,10 +1,13 @@
 //! Families of cases: what each varies.
 
+mod admin;
+mod corners;
+mod external;
 mod more;
 mod script;
 mod table;
 
-use drawbridge_sim::Seed;
+use drawbridge_sim::{Release, Seed};
 
 use crate::{case::Cluster, dice::Dice, lockstep::Source, site::Site, view::View};
 
@@ -18,6 +21,23 @@ pub struct Family {
     pub(crate) site: fn(&mut Dice) -> Site,
     pub(crate) submit: fn(&mut Dice, &Site) -> String,
     pub(crate) mix: Mix,
+    /// What operators change, where the mix says that they do.
+    pub(crate) admin: fn(&mut Dice, &Site, &View) -> String,
+    /// Which Slurm it needs, if not any.
+    pub(crate) release: Option<Release>,
+}
+
+impl Family {
+    /// What a family is where it says nothing else.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        about: "",
+        site: table::plain,
+        submit: table::shapes,
+        mix: Mix::JOBS,
+        admin: admin::anything,
+        release: None,
+    };
 }
 
 /// How often each kind of operation comes.
@@ -31,6 +51,8 @@ pub(crate) struct Mix {
     pub(crate) update: usize,
     /// Requeue of jobs.
     pub(crate) requeue: usize,
+    /// Suspend and resume.
+    pub(crate) suspend: usize,
     /// Changes of partitions, nodes' properties, and reconfigure.
     pub(crate) admin: usize,
     /// Time that passes.
@@ -46,6 +68,7 @@ impl Mix {
         node: 2,
         update: 0,
         requeue: 0,
+        suspend: 0,
         admin: 0,
         wait: 0,
     };
@@ -75,15 +98,18 @@ const LENGTH: usize = 40;
 
 impl Generated {
     pub(crate) fn new(family: &'static Family, seed: u64, given: Option<&Cluster>) -> Self {
+        // Families that share clusters or jobs draw others all the same.
+        let dice = |purpose| Dice::new(Seed(seed), &format!("{purpose} of {}", family.name));
         let site = match given {
             Some(cluster) => Site::given(cluster),
-            None => (family.site)(&mut Dice::new(Seed(seed), "cluster")),
+            None => (family.site)(&mut dice("cluster")),
         };
-        Self { family, site, dice: Dice::new(Seed(seed), "operations"), left: LENGTH }
+        Self { family, site, dice: dice("operations"), left: LENGTH }
     }
 
-    pub(crate) fn cluster(&self) -> Cluster {
-        self.site.cluster()
+    /// The cluster, of this release if the family doesn't mind.
+    pub(crate) fn cluster(&self, release: Release) -> Cluster {
+        Cluster { release: self.family.release.unwrap_or(release), ..self.site.cluster() }
     }
 }
 

@@ -6,28 +6,87 @@
 //!               ◀─────output, NUL──────────────────
 //! ```
 //!
-//! When the pipe closes that shell ends, and with it every process of its namespaces.
+//! When the pipe closes that shell ends, and with it every process of its namespaces. Each lab has a
+//! network of its own, so any number of them may run at a time; `outside` is how others reach them.
+
+pub(crate) mod needed;
+pub(crate) mod outside;
 
 use std::{
     env, fs,
     io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use crate::{case::Cluster, plumbing};
+use drawbridge_sim::Release;
 
-const RECIPE: &str = include_str!("../lab.sh");
+use crate::{case::Cluster, plumbing::Plumbing};
+
+/// The recipe that does the work.
+pub(crate) const RECIPE: &str = include_str!("../lab.sh");
 
 /// How to get a Slurm.
 #[derive(Clone, Debug)]
 pub struct LabOptions {
-    /// Where the unpacked packages are kept.
+    /// Where the unpacked packages are kept, in a folder for each release.
     pub cache: PathBuf,
+    /// Which Slurm: Debian trixie has 24.11, sid has 26.05.
+    pub release: Release,
     /// A Slurm of the user's own: the folder that has `sbin/slurmctld` and `bin/sbatch`.
     pub slurm: Option<PathBuf>,
     /// How many times faster its clock runs.
     pub speed: u32,
+    /// What runs beside slurmctld and the slurmds.
+    pub services: Services,
+    /// Time-outs as a comparison with the model needs them, whatever the cluster says.
+    pub lockstep: bool,
+}
+
+/// What may run beside slurmctld and the slurmds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Services {
+    /// slurmrestd, with tokens.
+    pub rest: bool,
+    /// slurmdbd and its database.
+    pub accounting: bool,
+}
+
+impl LabOptions {
+    /// The packages of this release in the user's cache, in real time, and nothing but slurmctld and
+    /// slurmds.
+    pub fn of(release: Release) -> Self {
+        Self {
+            cache: default_cache(),
+            release,
+            slurm: None,
+            speed: 1,
+            services: Services::default(),
+            lockstep: false,
+        }
+    }
+
+    /// The same with these services.
+    #[must_use]
+    pub fn with(self, services: Services) -> Self {
+        Self { services, ..self }
+    }
+
+    /// The same of another release.
+    #[must_use]
+    pub fn released(&self, release: Release) -> Self {
+        Self { release, ..self.clone() }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.cache.join(format!("slurm-{}", self.release))
+    }
+
+    /// The folder of the unpacked packages: its number grows with their list, since a lab of an older
+    /// one may be running from the folder before.
+    fn root(&self) -> PathBuf {
+        self.folder().join("root-3")
+    }
 }
 
 /// Why there is no Slurm to ask.
@@ -50,7 +109,15 @@ impl LabError {
 pub fn default_cache() -> PathBuf {
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let base = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    base.unwrap_or_else(env::temp_dir).join("drawbridge").join("slurm-24.11")
+    base.unwrap_or_else(env::temp_dir).join("drawbridge")
+}
+
+/// The Debian suite that has this release.
+const fn suite(release: Release) -> &'static str {
+    match release {
+        Release::V24_11 => "trixie",
+        Release::V26_05 => "sid",
+    }
 }
 
 /// A Slurm that runs.
@@ -59,14 +126,18 @@ pub struct Lab {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
+    pub(crate) plumbing: Plumbing,
 }
 
 /// Unpacks the packages if they aren't there yet.
 pub fn install(options: &LabOptions) -> Result<(), LabError> {
     let hint = "it needs Linux, root, apt with a Debian mirror, unshare and a cache that can be written (--cache)";
-    let recipe = write_recipe(&options.cache).map_err(|error| LabError::new(error, hint))?;
-    let mut command = Command::new("bash");
-    command.arg(recipe).arg("install").arg(&options.cache).stdin(Stdio::null());
+    let folder = options.folder();
+    fs::create_dir_all(&folder)
+        .map_err(|error| LabError::new(format!("{}: {error}", folder.display()), hint))?;
+    let mut command = Command::new("env");
+    obey(&mut command).arg("install").arg(&folder).arg(options.root());
+    command.env("LAB_SUITE", suite(options.release)).stdin(Stdio::null());
     let output = command.output().map_err(|error| LabError::new(error.to_string(), hint))?;
     if output.status.success() {
         return Ok(());
@@ -75,23 +146,25 @@ pub fn install(options: &LabOptions) -> Result<(), LabError> {
     Err(LabError::new(format!("can't unpack Slurm's packages: {}", said.trim()), hint))
 }
 
-fn write_recipe(cache: &Path) -> Result<PathBuf, String> {
-    let path = cache.join(format!("lab.{}.sh", std::process::id()));
-    fs::create_dir_all(cache).map_err(|error| format!("{}: {error}", cache.display()))?;
-    fs::write(&path, RECIPE).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(path)
-}
-
-/// Removes what [`install`] left beside the packages.
-pub fn tidy(options: &LabOptions) {
-    let _ = fs::remove_file(options.cache.join(format!("lab.{}.sh", std::process::id())));
+/// Lets a command run the recipe, whose arguments come next. The text goes by the environment: no file
+/// can be in anybody's way.
+fn obey(command: &mut Command) -> &mut Command {
+    command.env("LAB_RECIPE", RECIPE).args(["bash", "-c", "eval \"$LAB_RECIPE\"", "lab.sh"])
 }
 
 impl Lab {
-    /// Starts slurmctld and a slurmd for every node of the cluster. [`install`] was called before.
+    /// Unpacks the packages if need be, and starts the Slurm.
+    pub fn up(options: &LabOptions, cluster: &Cluster) -> Result<Self, LabError> {
+        install(options)?;
+        Self::start(options, cluster)
+    }
+
+    /// Starts slurmctld, a slurmd for every node of the cluster, and the services that are asked for.
+    /// [`install`] was called before.
     pub fn start(options: &LabOptions, cluster: &Cluster) -> Result<Self, LabError> {
-        let mut lab = Self::enter(options)?;
-        let said = lab.run(&plumbing::boot_script(cluster)?)?;
+        let mut lab = Self::enter(options, Plumbing::new(options, cluster))?;
+        let script = lab.plumbing.boot_script()?;
+        let said = lab.run(&script)?;
         if said.trim_end().ends_with("booted") {
             return Ok(lab);
         }
@@ -101,22 +174,21 @@ impl Lab {
         ))
     }
 
-    fn enter(options: &LabOptions) -> Result<Self, LabError> {
+    fn enter(options: &LabOptions, plumbing: Plumbing) -> Result<Self, LabError> {
         let hint = "it needs root: namespaces, mounts and chroot";
         let mut command = Command::new("unshare");
         command.args(["--mount", "--pid", "--uts", "--net", "--ipc", "--fork"]);
-        command.args(["--kill-child=KILL", "bash"]);
-        command.arg(options.cache.join(format!("lab.{}.sh", std::process::id())));
-        command.arg("enter").arg(options.cache.join("root"));
+        command.arg("--kill-child=KILL");
         // A token or a configuration of the caller's would confuse the daemons.
         command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        obey(&mut command).arg("enter").arg(options.root());
         command.env("LAB_CLOCK", options.speed.to_string());
         command.envs(options.slurm.as_ref().map(|path| ("LAB_SLURM", path)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| LabError::new(error.to_string(), hint))?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let stdout = stdout.ok_or_else(|| LabError::new("no pipe from the lab", hint))?;
-        Ok(Self { child, stdin, stdout: BufReader::new(stdout) })
+        Ok(Self { child, stdin, stdout: BufReader::new(stdout), plumbing })
     }
 
     /// Runs a script inside and gives back what it printed.

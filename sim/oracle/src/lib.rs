@@ -29,7 +29,7 @@ mod view;
 pub use case::{Case, CaseError, Cluster, Record, Step};
 pub use compare::Difference;
 pub use families::{Family, families, family};
-pub use lab::{Lab, LabError, LabOptions, default_cache, install, tidy};
+pub use lab::{Lab, LabError, LabOptions, Services, default_cache, install, outside::Forward};
 pub use lockstep::{CaseResult, Kept, replay};
 pub use mutants::{Fault, faults};
 pub use operation::NotModelled;

@@ -26,6 +26,9 @@ pub struct CaseResult {
     pub not_modelled: Vec<NotModelled>,
     /// What differed after the last operation; empty if nothing did.
     pub differences: Vec<Difference>,
+    /// The operation after which the real Slurm did not come to rest while it differed: the machine
+    /// was too slow to say anything, and the case ends before it.
+    pub unsettled: Option<String>,
 }
 
 /// Operations known in advance.
@@ -67,12 +70,25 @@ pub(crate) fn run_case(
                 continue;
             }
         };
-        result.contended += usize::from(seen.is_contended());
-        let record = real.perform(&text)?;
+        let contended = seen.is_contended();
+        let (record, settled) = real.perform(&text)?;
         seen = record.view.clone();
         let found = step(&mut twin, operation, &record);
+        if !settled && found.as_ref().is_ok_and(|found| !found.is_empty()) {
+            result.unsettled = Some(text);
+            break;
+        }
         result.case.steps.push(Step { operation: text, record: Some(record) });
+        let found = match found {
+            Ok(found) => found,
+            Err(why) => {
+                // What follows rests on it.
+                result.not_modelled.push(why);
+                break;
+            }
+        };
         result.operations += 1;
+        result.contended += usize::from(contended);
         if !found.is_empty() {
             result.differences = found;
             break;
@@ -93,7 +109,11 @@ pub(crate) fn record_case(
     let mut real = Real::start(options, cluster).or_else(|_| Real::start(options, cluster))?;
     let mut seen = real.look()?;
     while let Some(operation) = source.next(&seen) {
-        let record = real.perform(&operation)?;
+        let (record, settled) = real.perform(&operation)?;
+        if !settled {
+            result.unsettled = Some(operation);
+            break;
+        }
         seen = record.view.clone();
         result.case.steps.push(Step { operation, record: Some(record) });
     }
@@ -113,15 +133,16 @@ pub(crate) fn replay_case(case: &Case) -> CaseResult {
     let mut contended = false;
     for each in &case.steps {
         let Some(record) = &each.record else { continue };
-        let operation = match Operation::parse(&each.operation) {
-            Ok(operation) => operation,
+        let found = Operation::parse(&each.operation)
+            .and_then(|operation| step(&mut twin, operation, record));
+        let found = match found {
+            Ok(found) => found,
             Err(why) => {
                 // What follows rests on it.
                 result.not_modelled.push(why);
                 return result;
             }
         };
-        let found = step(&mut twin, operation, record);
         result.operations += 1;
         result.contended += usize::from(contended);
         contended = record.view.is_contended();
@@ -136,10 +157,14 @@ pub(crate) fn replay_case(case: &Case) -> CaseResult {
     result
 }
 
-fn step(twin: &mut Twin, operation: Operation, record: &Record) -> Vec<Difference> {
-    let answer = twin.perform(record.asked_ms, operation);
+fn step(
+    twin: &mut Twin,
+    operation: Operation,
+    record: &Record,
+) -> Result<Vec<Difference>, NotModelled> {
+    let answer = twin.perform(record.asked_ms, operation)?;
     let view = twin.view(record.seen_ms);
-    differences((&record.answer, &record.view), (&answer, &view))
+    Ok(differences((&record.answer, &record.view), (&answer, &view)))
 }
 
 /// The model against what the real Slurm showed when the case was recorded: the first operation
@@ -159,7 +184,7 @@ pub(crate) fn replay_with(
     for (index, each) in case.steps.iter().enumerate() {
         let Some(record) = &each.record else { continue };
         let text = fault.map_or(each.operation.clone(), |fault| fault.operation(&each.operation));
-        let found = step(&mut twin, Operation::parse(&text)?, record);
+        let found = step(&mut twin, Operation::parse(&text)?, record)?;
         if !found.is_empty() {
             return Ok(Some((index, found)));
         }

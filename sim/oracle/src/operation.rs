@@ -22,10 +22,21 @@ pub(crate) enum Operation {
     Requeue(Vec<JobId>, Requeue),
     /// The script ends.
     Finish(JobId, Signal),
+    /// Suspend, or resume.
+    Suspend(Vec<JobId>, bool),
     Hold(Vec<JobId>),
     Release(Vec<JobId>),
     UpdateJob(JobId, Box<JobUpdate>),
-    UpdateNodes(Vec<SlurmNode>, NodeUpdate),
+    UpdateNodes(Vec<SlurmNode>, Vec<NodeUpdate>),
+    /// `scontrol update partition`, with what to change.
+    UpdatePartition(PartitionName, String),
+    CreatePartition(PartitionName, String),
+    DeletePartition(PartitionName),
+    /// `scontrol create`, with all that is said of them.
+    CreateNodes(String),
+    DeleteNodes(Vec<SlurmNode>),
+    /// slurm.conf changes, and slurmctld reads it: `scontrol reconfigure`, or a restart.
+    Reconfigure(String),
     /// Nothing but time passes.
     Wait,
 }
@@ -52,6 +63,10 @@ impl Operation {
                 Ok(Self::Finish(job(second)?, signal))
             }
             "wait" => Ok(Self::Wait),
+            "reconfigure" | "restart" => {
+                let edits = text.split_once(' ').map_or("", |(_, edits)| edits);
+                Ok(Self::Reconfigure(edits.to_owned()))
+            }
             "scontrol" => control(second, &rest, text),
             _ => Err(unknown(text)),
         }
@@ -83,6 +98,7 @@ fn submit(text: &str) -> Result<Operation, NotModelled> {
     if !text.contains("--uid") {
         submission.user = "root".into();
     }
+    submission.submitter = Some("root".into());
     if submission.name == "wrap" {
         submission.name = "job".into();
     }
@@ -94,13 +110,36 @@ fn submit(text: &str) -> Result<Operation, NotModelled> {
 
 fn control(verb: &str, rest: &[&str], text: &str) -> Result<Operation, NotModelled> {
     match verb {
+        "suspend" => Ok(Operation::Suspend(jobs(&rest.concat())?, true)),
+        "resume" => Ok(Operation::Suspend(jobs(&rest.concat())?, false)),
         "hold" => Ok(Operation::Hold(jobs(&rest.concat())?)),
         "release" => Ok(Operation::Release(jobs(&rest.concat())?)),
         "requeue" => Ok(Operation::Requeue(jobs(&rest.concat())?, Requeue::Plain)),
         "requeuehold" => Ok(Operation::Requeue(jobs(&rest.concat())?, Requeue::Hold)),
         "update" => update(rest, text),
+        "reconfigure" if rest.is_empty() => Ok(Operation::Reconfigure(String::new())),
+        "create" | "delete" => create(verb == "create", rest, text),
         _ => Err(unknown(text)),
     }
+}
+
+fn create(create: bool, words: &[&str], text: &str) -> Result<Operation, NotModelled> {
+    let (first, rest) = words.split_first().ok_or_else(|| unknown(text))?;
+    let (key, name) = first.split_once('=').ok_or_else(|| unknown(text))?;
+    if key.eq_ignore_ascii_case("nodename") {
+        return match create {
+            true => Ok(Operation::CreateNodes(words.join(" "))),
+            false => Ok(Operation::DeleteNodes(nodes(name, text)?)),
+        };
+    }
+    if !key.eq_ignore_ascii_case("partitionname") {
+        return Err(unknown(text));
+    }
+    let name = PartitionName::from(name);
+    Ok(match create {
+        true => Operation::CreatePartition(name, rest.join(" ")),
+        false => Operation::DeletePartition(name),
+    })
 }
 
 fn update(words: &[&str], text: &str) -> Result<Operation, NotModelled> {
@@ -108,28 +147,56 @@ fn update(words: &[&str], text: &str) -> Result<Operation, NotModelled> {
     let pairs = pairs.ok_or_else(|| unknown(text))?;
     let ((first, value), rest) = pairs.split_first().ok_or_else(|| unknown(text))?;
     match first.to_ascii_lowercase().as_str() {
-        "nodename" => {
-            let names = expand_hostlist(value).map_err(|_| unknown(text))?;
-            let names = names.iter().map(|name| SlurmNode::from(name.as_str())).collect();
-            Ok(Operation::UpdateNodes(names, node_update(rest, text)?))
+        "nodename" => Ok(Operation::UpdateNodes(nodes(value, text)?, node_update(rest, text)?)),
+        "partitionname" => {
+            Ok(Operation::UpdatePartition(PartitionName::from(*value), words[1..].join(" ")))
         }
         "jobid" => Ok(Operation::UpdateJob(job(value)?, Box::new(job_update(rest, text)?))),
         _ => Err(unknown(text)),
     }
 }
 
-fn node_update(pairs: &[(&str, &str)], text: &str) -> Result<NodeUpdate, NotModelled> {
+fn nodes(list: &str, text: &str) -> Result<Vec<SlurmNode>, NotModelled> {
+    let names = expand_hostlist(list).map_err(|_| unknown(text))?;
+    Ok(names.into_iter().map(SlurmNode::from).collect())
+}
+
+/// What is changed, the state last: a node's make is there before its state.
+fn node_update(pairs: &[(&str, &str)], text: &str) -> Result<Vec<NodeUpdate>, NotModelled> {
     let get = |key: &str| {
-        pairs.iter().find(|(known, _)| known.eq_ignore_ascii_case(key)).map(|(_, value)| *value)
+        let found = pairs.iter().find(|(known, _)| known.eq_ignore_ascii_case(key));
+        found.map(|(_, value)| value.trim_matches(['\'', '"']).to_owned())
     };
-    let reason = get("reason").unwrap_or_default().trim_matches(['\'', '"']).to_owned();
-    match get("state").unwrap_or_default().to_ascii_lowercase().as_str() {
-        "drain" => Ok(NodeUpdate::Drain { reason }),
-        "down" => Ok(NodeUpdate::Down { reason }),
-        "resume" => Ok(NodeUpdate::Resume),
-        "undrain" => Ok(NodeUpdate::Undrain),
-        _ => Err(unknown(text)),
+    let known = ["state", "reason", "weight", "features", "activefeatures", "gres", "comment"];
+    if !pairs.iter().all(|(key, _)| known.contains(&key.to_ascii_lowercase().as_str())) {
+        return Err(unknown(text));
     }
+    let mut updates = vec![];
+    if let Some(weight) = get("weight") {
+        updates.push(NodeUpdate::Weight(weight.parse().map_err(|_| unknown(text))?));
+    }
+    let (available, active) = (get("features"), get("activefeatures"));
+    if available.is_some() || active.is_some() {
+        updates.push(NodeUpdate::Features { available, active });
+    }
+    updates.extend(get("gres").map(NodeUpdate::Gres));
+    updates.extend(get("comment").map(NodeUpdate::Comment));
+    let reason = get("reason");
+    let Some(state) = get("state") else {
+        updates.extend(reason.map(NodeUpdate::Reason));
+        return Ok(updates);
+    };
+    let reason = reason.unwrap_or_default();
+    updates.push(match state.to_ascii_lowercase().as_str() {
+        "drain" => NodeUpdate::Drain { reason },
+        "fail" => NodeUpdate::Fail { reason },
+        "down" => NodeUpdate::Down { reason },
+        "resume" => NodeUpdate::Resume,
+        "undrain" => NodeUpdate::Undrain,
+        "idle" => NodeUpdate::Idle,
+        _ => return Err(unknown(text)),
+    });
+    Ok(updates)
 }
 
 fn job_update(pairs: &[(&str, &str)], text: &str) -> Result<JobUpdate, NotModelled> {
@@ -165,6 +232,6 @@ fn job_update(pairs: &[(&str, &str)], text: &str) -> Result<JobUpdate, NotModell
 fn node_counts(text: &str) -> Option<(u32, Option<u32>)> {
     match text.split_once('-') {
         Some((min, max)) => Some((min.parse().ok()?, Some(max.parse().ok()?))),
-        None => text.parse().ok().map(|count| (count, None)),
+        None => text.parse().ok().map(|count| (count, Some(count))),
     }
 }

@@ -3,11 +3,14 @@
 //! Ports, paths, authentication and process tracking are the lab's; everything that decides
 //! anything is the cluster's.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use drawbridge_sim::expand_hostlist;
 
-use crate::{case::Cluster, lab::LabError};
+use crate::{
+    case::Cluster,
+    lab::{LabError, LabOptions, Services},
+};
 
 /// What the lab sets, whatever the cluster says.
 const FIXED: &[(&str, &str)] = &[
@@ -31,13 +34,32 @@ const FIXED: &[(&str, &str)] = &[
     ("MpiDefault", "none"),
     ("SlurmdParameters", "config_overrides"),
     ("DebugFlags", "NO_CONF_HASH"),
-    ("MessageTimeout", "100"),
+];
+
+/// What else it sets where every decision is compared with the model's.
+const LOCKSTEP: &[(&str, &str)] = &[("MessageTimeout", "100"), ("SlurmctldTimeout", "30000")];
+
+/// What it sets there unless a generated cluster does.
+const UNLESS_SAID: &[(&str, &str)] = &[
     ("SlurmdTimeout", "30000"),
-    ("SlurmctldTimeout", "30000"),
     // A job's nodes come free one after the other, as their epilogs end. Whether a cycle falls in
     // between is chance; with this none does.
     ("CompleteWait", "60"),
 ];
+
+/// What slurmrestd's tokens need.
+const REST: &[(&str, &str)] =
+    &[("AuthAltTypes", "auth/jwt"), ("AuthAltParameters", "jwt_key=/etc/slurm/jwt_hs256.key")];
+
+/// Where slurmdbd is.
+const ACCOUNTING: &[(&str, &str)] = &[
+    ("AccountingStorageType", "accounting_storage/slurmdbd"),
+    ("AccountingStorageHost", "slurmhost"),
+    ("AccountingStoragePort", "6819"),
+];
+
+/// What means something only where slurmdbd is.
+const NEEDS_ACCOUNTING: &[&str] = &["accountingstorageenforce", "accountingstoragetres"];
 
 /// What a site's own file may say and the lab has no use for.
 const DROPPED: &[&str] = &[
@@ -50,8 +72,6 @@ const DROPPED: &[&str] = &[
     "accountingstoragehost",
     "accountingstorageport",
     "accountingstorageuser",
-    "accountingstorageenforce",
-    "accountingstoragetres",
     "accountingstoragebackuphost",
     "jobcomptype",
     "jobcomploc",
@@ -87,57 +107,141 @@ const DROPPED: &[&str] = &[
 
 const FIRST_PORT: usize = 7000;
 
-/// The script that writes the files and starts the daemons.
-pub(crate) fn boot_script(cluster: &Cluster) -> Result<String, LabError> {
-    let (conf, names) = slurm_conf(&cluster.slurm_conf)?;
-    let gres = cluster.gres_conf.replace("File=/dev/", "File=/run/dev/");
-    let mut script = String::new();
-    let _ = writeln!(script, "cat > /etc/slurm/slurm.conf <<'END-OF-FILE'\n{conf}END-OF-FILE");
-    let _ = writeln!(script, "cat > /etc/slurm/gres.conf <<'END-OF-FILE'\n{gres}\nEND-OF-FILE");
-    let _ = writeln!(script, "mkdir -p /run/dev");
-    for path in devices(&gres)? {
-        let _ = writeln!(script, "[ -e {path} ] || mknod -m 666 {path} c 1 3");
-    }
-    let _ = writeln!(script, "boot {}", names.join(" "));
-    Ok(script)
+/// Nodes whose slurmd isn't started: they aren't there, or nobody expects one.
+const ABSENT: &[&str] = &["state=future", "state=external", "state=cloud"];
+
+/// The files of a lab's Slurm, and what changes in them.
+#[derive(Debug)]
+pub(crate) struct Plumbing {
+    cluster: Cluster,
+    services: Services,
+    lockstep: bool,
+    /// The port of every node that there ever was.
+    ports: BTreeMap<String, usize>,
 }
 
-fn slurm_conf(text: &str) -> Result<(String, Vec<String>), LabError> {
-    let mut conf = String::new();
-    for (key, value) in FIXED {
-        let _ = writeln!(conf, "{key}={value}");
+impl Plumbing {
+    pub(crate) fn new(options: &LabOptions, cluster: &Cluster) -> Self {
+        let LabOptions { services, lockstep, .. } = *options;
+        Self { cluster: cluster.clone(), services, lockstep, ports: BTreeMap::new() }
     }
-    let mut names = vec![];
-    for line in text.lines() {
-        let key = line.split('=').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let fixed = FIXED.iter().any(|(other, _)| other.eq_ignore_ascii_case(&key));
-        if fixed || DROPPED.contains(&key.as_str()) {
-            continue;
-        }
-        let _ = match node_line(line, &key, &mut names)? {
-            Some(line) => writeln!(conf, "{line}"),
-            None => writeln!(conf, "{line}"),
+
+    /// The script that writes the files and starts the daemons.
+    pub(crate) fn boot_script(&mut self) -> Result<String, LabError> {
+        let (files, names) = self.files()?;
+        let Services { rest, accounting } = self.services;
+        let rest = if rest { format!("{} && ", self.rest_script()) } else { String::new() };
+        let accounting = if accounting { "accounting && " } else { "" };
+        let names = names.join(" ");
+        Ok(format!("{files}keys && {accounting}boot {names} && {rest}echo booted\n"))
+    }
+
+    /// The script that starts slurmrestd.
+    pub(crate) fn rest_script(&self) -> String {
+        let accounting = self.services.accounting;
+        let plugins = if accounting { "slurmctld,slurmdbd" } else { "slurmctld" };
+        format!("rest {plugins}")
+    }
+
+    /// The script that changes slurm.conf, has slurmctld read it (`how`) and starts the slurmds of
+    /// new nodes.
+    pub(crate) fn change_script(&mut self, edits: &str, how: &str) -> Result<String, LabError> {
+        let (_, before) = self.files()?;
+        self.cluster.edit(edits);
+        let (files, after) = self.files()?;
+        let missing = |all: &[String], in_these: &[String]| {
+            let gone = in_these.iter().filter(|name| !all.contains(name));
+            gone.cloned().collect::<Vec<_>>().join(" ")
         };
+        let (gone, new) = (missing(&after, &before), missing(&before, &after));
+        Ok(format!("stop_slurmds {gone}\n{files}{how}\nstart_slurmds {new}"))
     }
-    Ok((conf, names))
+
+    /// The script that writes the files, and the nodes in them that have a slurmd.
+    fn files(&mut self) -> Result<(String, Vec<String>), LabError> {
+        let (conf, names) = self.slurm_conf()?;
+        let gres = self.cluster.gres_conf.replace("File=/dev/", "File=/run/dev/");
+        let mut script = String::new();
+        let _ = writeln!(script, "cat > /etc/slurm/slurm.conf <<'END-OF-FILE'\n{conf}END-OF-FILE");
+        let _ = writeln!(script, "cat > /etc/slurm/gres.conf <<'END-OF-FILE'\n{gres}\nEND-OF-FILE");
+        let _ = writeln!(script, "mkdir -p /run/dev");
+        for path in devices(&gres)? {
+            let _ = writeln!(script, "[ -e {path} ] || mknod -m 666 {path} c 1 3");
+        }
+        Ok((script, names))
+    }
+
+    /// What the lab sets.
+    fn fixed(&self) -> Vec<(&'static str, &'static str)> {
+        let Services { rest, accounting } = self.services;
+        let said = |name: &str| {
+            !self.cluster.given && self.cluster.slurm_conf.lines().any(|line| is_key(line, name))
+        };
+        let parts =
+            [(true, FIXED), (self.lockstep, LOCKSTEP), (rest, REST), (accounting, ACCOUNTING)];
+        let parts = parts.into_iter().filter(|(wanted, _)| *wanted);
+        let unsaid = UNLESS_SAID.iter().filter(|(name, _)| self.lockstep && !said(name));
+        parts.flat_map(|(_, part)| part).chain(unsaid).copied().collect()
+    }
+
+    fn slurm_conf(&mut self) -> Result<(String, Vec<String>), LabError> {
+        let fixed = self.fixed();
+        let mut conf = String::new();
+        for (key, value) in &fixed {
+            let _ = writeln!(conf, "{key}={value}");
+        }
+        let Services { accounting, .. } = self.services;
+        let mut names = vec![];
+        for line in self.cluster.slurm_conf.clone().lines() {
+            let any = |list: &[&str]| list.iter().any(|name| is_key(line, name));
+            let useless = !accounting && any(NEEDS_ACCOUNTING);
+            if useless || any(DROPPED) || fixed.iter().any(|(name, _)| is_key(line, name)) {
+                continue;
+            }
+            let _ = match self.node_line(line, &mut names)? {
+                Some(line) => writeln!(conf, "{line}"),
+                None => writeln!(conf, "{line}"),
+            };
+        }
+        Ok((conf, names))
+    }
+
+    /// A `NodeName=` line with an address on this machine; its names join `names` if slurmds run
+    /// there.
+    fn node_line(
+        &mut self,
+        line: &str,
+        names: &mut Vec<String>,
+    ) -> Result<Option<String>, LabError> {
+        if !is_key(line, "nodename") {
+            return Ok(None);
+        }
+        let list = line.split('=').nth(1).and_then(|rest| rest.split_whitespace().next());
+        let list = list.unwrap_or_default();
+        if list.eq_ignore_ascii_case("default") {
+            return Ok(None);
+        }
+        let here = expand(list)?;
+        let ports: Vec<_> = here.iter().map(|name| self.port(name).to_string()).collect();
+        let port = if here.len() == 1 { ports.concat() } else { format!("[{}]", ports.join(",")) };
+        let absent = |word: &str| ABSENT.contains(&word.to_ascii_lowercase().as_str());
+        if !line.split_whitespace().any(absent) {
+            names.extend(here);
+        }
+        let words: Vec<_> = line.split_whitespace().filter(|word| !is_address(word)).collect();
+        let words = words.join(" ");
+        Ok(Some(format!("{words} NodeHostname=slurmhost NodeAddr=127.0.0.1 Port={port}")))
+    }
+
+    /// A node keeps its port, whoever comes and goes.
+    fn port(&mut self, name: &str) -> usize {
+        let next = FIRST_PORT + self.ports.len();
+        *self.ports.entry(name.to_owned()).or_insert(next)
+    }
 }
 
-/// A `NodeName=` line with an address on this machine; its names join `names`.
-fn node_line(line: &str, key: &str, names: &mut Vec<String>) -> Result<Option<String>, LabError> {
-    if key != "nodename" {
-        return Ok(None);
-    }
-    let list = line.split('=').nth(1).and_then(|rest| rest.split_whitespace().next());
-    let list = list.unwrap_or_default();
-    if list.eq_ignore_ascii_case("default") {
-        return Ok(None);
-    }
-    let here = expand(list)?;
-    let (first, last) = (FIRST_PORT + names.len(), FIRST_PORT + names.len() + here.len() - 1);
-    let port = if first == last { first.to_string() } else { format!("[{first}-{last}]") };
-    names.extend(here);
-    let words: Vec<_> = line.split_whitespace().filter(|word| !is_address(word)).collect();
-    Ok(Some(format!("{} NodeHostname=slurmhost NodeAddr=127.0.0.1 Port={port}", words.join(" "))))
+fn is_key(line: &str, key: &str) -> bool {
+    line.split('=').next().unwrap_or_default().trim().eq_ignore_ascii_case(key)
 }
 
 fn is_address(word: &str) -> bool {
@@ -165,24 +269,47 @@ fn expand(list: &str) -> Result<Vec<String>, LabError> {
 
 #[cfg(test)]
 mod tests {
+    use drawbridge_sim::Release;
+
     use super::*;
 
     #[test]
     fn nodes_get_ports_of_their_own_and_the_lab_s_words_win() {
-        let text = "ClusterName=theirs\nProlog=/x\nNodeName=DEFAULT CPUs=4\n\
-                    NodeName=n[1-2] CPUs=4 NodeAddr=x\nNodeName=n3 Port=5\nWeird=1\n";
-        let (conf, names) = slurm_conf(text).unwrap();
-        let own: Vec<_> = conf.lines().skip(FIXED.len()).collect();
+        let text = "ClusterName=theirs\nProlog=/x\nSlurmdTimeout=20\nNodeName=DEFAULT CPUs=4\n\
+                    NodeName=n[1-2] CPUs=4 NodeAddr=x\nNodeName=n3 Port=5\n\
+                    NodeName=e1 State=External\nAccountingStorageTRES=gres/gpu\nWeird=1\n";
+        let (conf, names) = plumbing(text).slurm_conf().unwrap();
+        let own: Vec<_> = conf.lines().skip(FIXED.len() + LOCKSTEP.len()).collect();
         assert_eq!(names, ["n1", "n2", "n3"]);
         assert_eq!(
             own,
             [
+                "CompleteWait=60",
+                "SlurmdTimeout=20",
                 "NodeName=DEFAULT CPUs=4",
-                "NodeName=n[1-2] CPUs=4 NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=[7000-7001]",
+                "NodeName=n[1-2] CPUs=4 NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=[7000,7001]",
                 "NodeName=n3 NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=7002",
+                "NodeName=e1 State=External NodeHostname=slurmhost NodeAddr=127.0.0.1 Port=7003",
                 "Weird=1",
             ]
         );
+    }
+
+    fn plumbing(slurm_conf: &str) -> Plumbing {
+        let options = LabOptions { lockstep: true, ..LabOptions::of(Release::V24_11) };
+        let cluster = Cluster { slurm_conf: slurm_conf.into(), ..Cluster::default() };
+        Plumbing::new(&options, &cluster)
+    }
+
+    #[test]
+    fn nodes_that_come_get_a_slurmd_and_those_that_go_lose_theirs() {
+        let mut plumbing = plumbing("NodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL\n");
+        plumbing.boot_script().unwrap();
+        let edits = "-NodeName=n[1-2]; NodeName=n[2-3] CPUs=4";
+        let script = plumbing.change_script(edits, "scontrol reconfigure").unwrap();
+        assert!(script.starts_with("stop_slurmds n1\n"), "{script}");
+        assert!(script.ends_with("scontrol reconfigure\nstart_slurmds n3"), "{script}");
+        assert!(script.contains("Port=[7001,7002]"), "{script}");
     }
 
     #[test]

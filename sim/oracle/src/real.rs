@@ -7,7 +7,8 @@ use drawbridge_sim::{IndexSet, TimeLimit, expand_hostlist, parse_time_limit};
 use crate::{
     case::{Cluster, Record},
     lab::{Lab, LabError, LabOptions},
-    view::{Answer, JobLook, View, share_text},
+    plumbing::Plumbing,
+    view::{Answer, JobLook, View, reason_text, share_text},
 };
 
 /// Longest wait, in Slurm's own seconds, until nothing moves any more.
@@ -23,7 +24,7 @@ pub(crate) struct Real {
 
 impl Real {
     pub(crate) fn start(options: &LabOptions, cluster: &Cluster) -> Result<Self, LabError> {
-        let mut lab = Lab::start(options, cluster)?;
+        let mut lab = Lab::start(&options.released(cluster.release), cluster)?;
         let now = lab.run("date +%s")?;
         Ok(Self { lab, epoch: now.trim().parse().unwrap_or(0) })
     }
@@ -31,17 +32,20 @@ impl Real {
     /// What is seen before anything is done.
     pub(crate) fn look(&mut self) -> Result<View, LabError> {
         let said = self.lab.run("settle 10; look")?;
-        Ok(self.read(&said).1)
+        Ok(self.read(said.strip_prefix(UNSETTLED).unwrap_or(&said)).1)
     }
 
-    /// Does an operation and waits until nothing moves.
-    pub(crate) fn perform(&mut self, operation: &str) -> Result<Record, LabError> {
-        let script = format!("date +%s.%N\n{}\nsettle {SETTLE_SECS}\nlook", command(operation));
-        let said = self.lab.run(&format!("{script}\n"))?;
+    /// Does an operation and waits until nothing moves; whether that came to pass in time.
+    pub(crate) fn perform(&mut self, operation: &str) -> Result<(Record, bool), LabError> {
+        let typed = command(&mut self.lab.plumbing, operation)?;
+        let script = format!("date +%s.%N\n{typed}\nsettle {SETTLE_SECS}\nlook\n");
+        let said = self.lab.run(&script)?;
         let (first, rest) = said.split_once('\n').unwrap_or_default();
         let (answer, rest) = split_answer(operation, rest);
-        let (seen_ms, view) = self.read(rest);
-        Ok(Record { asked_ms: self.since_start(first), seen_ms, answer, view })
+        let unsettled = rest.strip_prefix(UNSETTLED);
+        let (seen_ms, view) = self.read(unsettled.unwrap_or(rest));
+        let record = Record { asked_ms: self.since_start(first), seen_ms, answer, view };
+        Ok((record, unsettled.is_none()))
     }
 
     fn since_start(&self, text: &str) -> u64 {
@@ -69,29 +73,49 @@ pub(crate) fn milliseconds(text: &str, epoch: u64) -> u64 {
     secs.saturating_sub(epoch) * 1000 + nanos / 1_000_000
 }
 
+/// What the lab says when something still moves.
+const UNSETTLED: &str = "did not settle\n";
+
 const ANSWER_ENDS: &str = "=== answered";
 
 /// What to type for an operation.
-pub(crate) fn command(operation: &str) -> String {
+pub(crate) fn command(plumbing: &mut Plumbing, operation: &str) -> Result<String, LabError> {
     let (first, rest) = operation.split_once(' ').unwrap_or((operation, ""));
     let typed = match first {
+        "sbatch" if rest.contains("--external") => format!("sbatch --parsable {rest}"),
         "sbatch" => format!("sbatch --parsable -o /dev/null {rest} /run/job"),
         "finish" if !rest.contains(' ') => format!("finish {rest} 0"),
         "wait" => format!("sleep {}", rest.trim_end_matches('s')),
+        "reconfigure" => plumbing.change_script(rest, "scontrol reconfigure")?,
+        "restart" => plumbing.change_script(rest, "restart_ctld")?,
+        "kill_slurmd" => format!("stop_slurmds {rest}"),
+        "start_slurmd" => format!("start_slurmds {rest}"),
+        "scontrol" => format!("control {operation}"),
         _ => operation.to_owned(),
     };
-    format!("{typed}\necho '{ANSWER_ENDS}'")
+    Ok(format!("{typed}\necho '{ANSWER_ENDS}'"))
 }
 
 pub(crate) fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a str) {
     let (words, rest) = said.split_once(&format!("{ANSWER_ENDS}\n")).unwrap_or((said, ""));
     // A warning may come before the refusal proper.
-    let failed = words.lines().find(|line| line.contains("submission failed"));
+    let told = |line: &&str| line.contains("submission failed") || line.starts_with("delete_");
+    let failed = words.lines().find(told);
     let failed = failed.or_else(|| words.lines().find(|line| line.contains("rror")));
-    // `scontrol requeue` says what is wrong without that word.
-    let named =
-        |line: &&str| operation.starts_with("scontrol requeue") && line.contains(" for job ");
+    // scontrol may say what is wrong without that word: `Words for job 3`, and of an array's tasks
+    // `3_1-2: Words`.
+    let named = |line: &&str| operation.starts_with("scontrol") && line.contains(" for job ");
     let failed = failed.or_else(|| words.lines().find(named));
+    let is_good = |line: &&str| line.ends_with(": No error");
+    let of_task = |line: &&str| {
+        let task = line.split(": ").next().unwrap_or_default();
+        task.contains('_') && task.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let tasks = || words.lines().filter(of_task);
+    let failed = match tasks().next() {
+        Some(_) if operation.starts_with("scontrol") => tasks().find(|line| !is_good(line)),
+        Some(_) | None => failed,
+    };
     let refused = failed.map(|line| {
         let line = line.split(" for job ").next().unwrap_or(line);
         if line.starts_with("sbatch") && !line.contains("submission failed") {
@@ -116,7 +140,7 @@ fn job_look(line: &str) -> JobLook {
         array: value(line, "ArrayJobId")
             .map(|job| format!("{job}_{}", value(line, "ArrayTaskId").unwrap_or_default())),
         state: get("JobState"),
-        reason: get("Reason"),
+        reason: reason_text(&get("Reason")),
         priority: get("Priority"),
         partition: get("Partition"),
         restarts: get("Restarts"),
@@ -176,15 +200,10 @@ fn ranges(text: &str) -> Vec<usize> {
     found
 }
 
-/// Flags that the model does not show yet.
-const NOT_COMPARED: [&str; 1] = ["PLANNED"];
-
 fn put_node(line: &str, view: &mut View) {
     let get = |key: &str| value(line, key).unwrap_or_default();
     let name = format!("node {}", get("NodeName"));
-    let state = get("State");
-    let flags: Vec<_> = state.split('+').filter(|flag| !NOT_COMPARED.contains(flag)).collect();
-    view.set(&name, "state", flags.join("+"));
+    view.set(&name, "state", get("State"));
     view.set(&name, "cpus", get("CPUAlloc"));
     view.set(&name, "mem", get("AllocMem"));
     if let Some(used) = value(line, "GresUsed") {
@@ -216,7 +235,7 @@ mod tests {
         let mut view = View::default();
         put_node(line, &mut view);
         let get = |key: &str| view.get("node n1", key).to_owned();
-        assert_eq!((get("state"), get("cpus")), ("MIXED+DRAIN".to_owned(), "3".to_owned()));
+        assert_eq!((get("state"), get("cpus")), ("MIXED+DRAIN+PLANNED".to_owned(), "3".to_owned()));
         assert_eq!((get("mem"), get("gres")), ("100".to_owned(), "gpu:1".to_owned()));
     }
 
@@ -234,6 +253,15 @@ mod tests {
                 Answer::Refused("Invalid job id specified".into())),
             ("scontrol requeue 3", "Requested operation is presently disabled for job 3\n",
                 Answer::Refused("Requested operation is presently disabled".into())),
+            ("scontrol update JobId=3 Partition=x", "Invalid partition name specified for job 3\n",
+                Answer::Refused("Invalid partition name specified".into())),
+            ("scontrol hold 1", "1_1: Job has already finished\n1_2-4: No error\n",
+                Answer::Refused("Job has already finished".into())),
+            ("scontrol hold 1", "1_1-4: No error\n", Answer::Done(None)),
+            ("scontrol delete PartitionName=p", "delete_partition PartitionName=p: Partition is in use\n",
+                Answer::Refused("Partition is in use".into())),
+            ("scontrol delete NodeName=e2", "scontrol: error: failed to delete nodes e2\ndelete_node NodeName=e2: Requested nodes are busy\n",
+                Answer::Refused("Requested nodes are busy".into())),
             ("scancel 3", "", Answer::Done(None)),
         ];
         for (operation, said, expected) in rows {

@@ -1,18 +1,19 @@
 //! Many cases, several at a time: kept ones first, then seeds.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Mutex, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
+use drawbridge_sim::Release;
 use serde::Serialize;
 
 use crate::{
     case::{Case, CaseError, Cluster, read_all},
     families::{Family, Generated},
-    lab::{LabError, LabOptions},
+    lab::{LabError, LabOptions, install},
     lockstep::{CaseResult, Kept, record_case, replay_case, run_case},
     shrink,
 };
@@ -137,7 +138,8 @@ enum Work {
 
 /// Runs them all.
 pub fn run(options: &RunOptions, mut tell: impl FnMut(&Progress)) -> Result<Report, LabError> {
-    let work: VecDeque<Work> = work_list(options);
+    let mut report = Report { seeds: (options.first_seed, options.seeds), ..Report::default() };
+    let work = report.drop_unavailable(&options.lab, work_list(options))?;
     let total = work.len();
     let work = Mutex::new(work);
     let began = Instant::now();
@@ -155,7 +157,6 @@ pub fn run(options: &RunOptions, mut tell: impl FnMut(&Progress)) -> Result<Repo
             });
         }
         drop(sender);
-        let mut report = Report { seeds: (options.first_seed, options.seeds), ..Report::default() };
         for (item, result) in receiver {
             let outcome = match result {
                 Ok(outcome) => outcome,
@@ -196,6 +197,15 @@ fn work_list(options: &RunOptions) -> VecDeque<Work> {
     kept.chain(made).collect()
 }
 
+impl Work {
+    fn release(&self, asked: Release) -> Release {
+        match self {
+            Self::Keep(_, case) | Self::Recorded(_, case) => case.cluster.release,
+            Self::Make(family, _) => family.release.unwrap_or(asked),
+        }
+    }
+}
+
 fn next_item(options: &RunOptions, work: &Mutex<VecDeque<Work>>, began: Instant) -> Option<Work> {
     if options.is_over(began) {
         return None;
@@ -217,6 +227,11 @@ fn do_work(options: &RunOptions, item: &Work, began: Instant) -> Result<Outcome,
     let mut unsteady = vec![];
     let mut result = attempt(options, item)?;
     for _ in 1..ATTEMPTS {
+        if result.unsettled.is_some() {
+            unsteady.push(unsteady_text(&result));
+            result = attempt(options, item)?;
+            continue;
+        }
         if result.differences.is_empty() {
             return Ok(Outcome { result, small: None, unsteady });
         }
@@ -229,7 +244,7 @@ fn do_work(options: &RunOptions, item: &Work, began: Instant) -> Result<Outcome,
         unsteady.push(unsteady_text(&result));
         result = attempt(options, item)?;
     }
-    if !result.differences.is_empty() {
+    if !result.differences.is_empty() || result.unsettled.is_some() {
         // Never the same twice: neither equal nor a difference to show.
         unsteady.push(unsteady_text(&result));
         result.operations = result.equal;
@@ -238,15 +253,24 @@ fn do_work(options: &RunOptions, item: &Work, began: Instant) -> Result<Outcome,
     Ok(Outcome { result, small: None, unsteady })
 }
 
+/// A lab that dies, or doesn't start, on a busy machine may live the next time.
 fn attempt(options: &RunOptions, item: &Work) -> Result<CaseResult, LabError> {
+    let again = |_| attempt_once(options, item);
+    attempt_once(options, item).or_else(again).or_else(again)
+}
+
+fn attempt_once(options: &RunOptions, item: &Work) -> Result<CaseResult, LabError> {
     let mut result = match item {
         Work::Keep(_, case) | Work::Recorded(_, case) => {
-            let steps = case.steps.iter().map(|step| step.operation.clone()).collect();
-            run_case(&options.lab, &case.cluster, &mut Kept(steps))?
+            let mut kept = Kept(case.steps.iter().map(|step| step.operation.clone()).collect());
+            match options.record_only {
+                true => record_case(&options.lab, &case.cluster, &mut kept)?,
+                false => run_case(&options.lab, &case.cluster, &mut kept)?,
+            }
         }
         Work::Make(family, seed) => {
             let mut made = Generated::new(family, *seed, options.given.as_ref());
-            let cluster = made.cluster();
+            let cluster = made.cluster(options.lab.release);
             match options.record_only {
                 true => record_case(&options.lab, &cluster, &mut made)?,
                 false => run_case(&options.lab, &cluster, &mut made)?,
@@ -267,12 +291,41 @@ impl RunOptions {
 }
 
 fn unsteady_text(result: &CaseResult) -> String {
+    let CaseResult { case, unsettled, .. } = result;
+    if let Some(step) = unsettled {
+        return format!("{} seed {}, `{step}`: did not come to rest", case.family, case.seed);
+    }
     let found: Vec<_> = result.differences.iter().map(ToString::to_string).collect();
     let step = result.case.steps.last().map_or("", |step| &step.operation);
     format!("{} seed {}, `{step}`: {}", result.case.family, result.case.seed, found.join("; "))
 }
 
 impl Report {
+    /// Unpacks the Slurm that is asked for. Cases that need another one are left out if it can't be
+    /// had, and that is told.
+    fn drop_unavailable(
+        &mut self,
+        lab: &LabOptions,
+        mut work: VecDeque<Work>,
+    ) -> Result<VecDeque<Work>, LabError> {
+        install(lab)?;
+        let releases: BTreeSet<_> = work.iter().map(|item| item.release(lab.release)).collect();
+        for release in releases.into_iter().filter(|release| *release != lab.release) {
+            let why = match lab.slurm {
+                Some(_) => format!("another Slurm than {release} was given"),
+                None => match install(&lab.released(release)) {
+                    Ok(()) => continue,
+                    Err(error) => error.to_string(),
+                },
+            };
+            let before = work.len();
+            work.retain(|item| item.release(lab.release) != release);
+            let why = format!("cases of Slurm {release}: {why}");
+            *self.refused.entry(why).or_default() += before - work.len();
+        }
+        Ok(work)
+    }
+
     fn add(&mut self, item: &Work, outcome: Outcome) {
         let Outcome { result, small, unsteady } = outcome;
         let (family, seed) = match item {

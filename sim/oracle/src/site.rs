@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use drawbridge_sim::{Release, SlurmConfig};
+use drawbridge_sim::SlurmConfig;
 
 use crate::{case::Cluster, dice::Dice};
 
@@ -10,6 +10,8 @@ use crate::{case::Cluster, dice::Dice};
 #[derive(Clone, Debug)]
 pub(crate) struct NodeLine {
     pub(crate) count: usize,
+    /// Each with so many sockets.
+    pub(crate) boards: usize,
     pub(crate) sockets: usize,
     pub(crate) cores: usize,
     pub(crate) threads: usize,
@@ -23,11 +25,11 @@ pub(crate) struct NodeLine {
 impl NodeLine {
     pub(crate) fn new(count: usize, sockets: usize, cores: usize) -> Self {
         let (gres, more) = (String::new(), String::new());
-        Self { count, sockets, cores, threads: 1, memory: 16000, gres, more }
+        Self { count, boards: 1, sockets, cores, threads: 1, memory: 16000, gres, more }
     }
 
     pub(crate) fn cpus(&self) -> usize {
-        self.sockets * self.cores * self.threads
+        self.boards * self.sockets * self.cores * self.threads
     }
 }
 
@@ -42,13 +44,18 @@ pub(crate) struct Site {
     /// `main Default=YES`: `Nodes=ALL` unless it names some.
     pub(crate) partitions: Vec<String>,
     pub(crate) gres_conf: String,
+    /// Jobs are queued again when their node fails.
+    pub(crate) requeues: bool,
+    /// Lines after the nodes.
+    pub(crate) last: Vec<String>,
     /// A site's own cluster, and its nodes' names.
     given: Option<(Cluster, Vec<String>)>,
 }
 
-/// Both schedulers look every second, so that settling takes two of them.
+/// The main scheduler looks every second, so that settling takes two of them; backfill less often,
+/// so that it is seldom the first to see something new.
 const EAGER: [&str; 4] =
-    ["batch_sched_delay=0", "sched_interval=1", "sched_min_interval=0", "bf_interval=1"];
+    ["batch_sched_delay=0", "sched_interval=1", "sched_min_interval=0", "bf_interval=4"];
 
 impl Site {
     /// A site with memory and cores counted, and a default amount of memory.
@@ -66,7 +73,7 @@ impl Site {
     pub(crate) fn given(cluster: &Cluster) -> Self {
         let cluster = &Cluster { slurm_conf: eager(&cluster.slurm_conf), ..cluster.clone() };
         let mut site = Self { given: Some((cluster.clone(), vec![])), ..Self::default() };
-        let parsed = SlurmConfig::parse(&cluster.slurm_conf, None, Release::V24_11);
+        let parsed = SlurmConfig::parse(&cluster.slurm_conf, None, cluster.release);
         let Ok(parsed) = parsed else { return site };
         let names = parsed.config.node_names().map(ToString::to_string).collect();
         for node in parsed.config.nodes() {
@@ -116,6 +123,22 @@ impl Site {
         all.iter().rev().take(nodes).sum()
     }
 
+    /// The line of slurm.conf of the so many-th group of nodes.
+    pub(crate) fn line(&self, at: usize) -> String {
+        let first = 1 + self.lines[..at].iter().map(|line| line.count).sum::<usize>();
+        self.line_of(first, &self.lines[at])
+    }
+
+    /// The line of nodes that are numbered from `first` on.
+    pub(crate) fn line_of(&self, first: usize, line: &NodeLine) -> String {
+        format!("NodeName={} {}", names(first, line.count), node_words(line))
+    }
+
+    /// The names of so many nodes.
+    pub(crate) fn names(&self, first: usize, count: usize) -> String {
+        names(first, count)
+    }
+
     /// The name of a node.
     pub(crate) fn any_node(&self, dice: &mut Dice) -> String {
         let place = dice.below(self.n_nodes());
@@ -142,26 +165,32 @@ impl Site {
         let _ = writeln!(conf, "SchedulerParameters={}", self.scheduler.join(","));
         let gres = self.lines.iter().any(|line| !line.gres.is_empty());
         let _ = write!(conf, "{}", if gres { "GresTypes=gpu\n" } else { "" });
-        let _ = writeln!(conf, "ReturnToService=0\nKillWait=1\nMinJobAge=30000");
+        let _ = writeln!(conf, "ReturnToService=0\nKillWait=30\nMinJobAge=30000");
+        // Of jobs that are queued again at once, chance says which one comes first.
+        let requeue = usize::from(self.requeues);
+        let _ = writeln!(conf, "JobRequeue={requeue}");
         let mut gres_conf = self.gres_conf.clone();
         let mut first = 1;
         for line in &self.lines {
             let names = names(first, line.count);
+            let _ = writeln!(conf, "{}", self.line_of(first, line));
             first += line.count;
-            let _ = writeln!(conf, "NodeName={names} {}", node_words(line));
             if self.gres_conf.is_empty() {
                 gres_conf += &gres_lines(&names, &line.gres);
             }
+        }
+        for line in &self.last {
+            let _ = writeln!(conf, "{line}");
         }
         for words in &self.partitions {
             let nodes = if words.contains("Nodes=") { "" } else { " Nodes=ALL" };
             let _ = writeln!(conf, "PartitionName={words}{nodes}");
         }
-        Cluster { slurm_conf: conf, gres_conf, given: false }
+        Cluster { slurm_conf: conf, gres_conf, ..Cluster::default() }
     }
 }
 
-/// The same file with schedulers that look every second; otherwise settling takes minutes.
+/// The same file with schedulers that look every few seconds; otherwise settling takes minutes.
 fn eager(conf: &str) -> String {
     let (ours, others): (Vec<_>, Vec<_>) = conf.lines().partition(|line| {
         line.trim_start().to_ascii_lowercase().starts_with("schedulerparameters")
@@ -180,10 +209,13 @@ fn names(first: usize, count: usize) -> String {
 }
 
 fn node_words(line: &NodeLine) -> String {
+    let sockets = match line.boards {
+        1 => format!("Sockets={}", line.sockets),
+        boards => format!("Boards={boards} SocketsPerBoard={}", line.sockets),
+    };
     let mut words = format!(
-        "CPUs={} Sockets={} CoresPerSocket={} ThreadsPerCore={} RealMemory={}",
+        "CPUs={} {sockets} CoresPerSocket={} ThreadsPerCore={} RealMemory={}",
         line.cpus(),
-        line.sockets,
         line.cores,
         line.threads,
         line.memory
@@ -218,12 +250,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_s_schedulers_look_every_second() {
+    fn a_site_s_schedulers_look_every_few_seconds() {
         let conf = "A=1\nSchedulerParameters=bf_continue,bf_interval=30\nB=2\n";
         assert_eq!(
             eager(conf),
             "A=1\nB=2\nSchedulerParameters=bf_continue,batch_sched_delay=0,sched_interval=1,\
-             sched_min_interval=0,bf_interval=1\n"
+             sched_min_interval=0,bf_interval=4\n"
         );
     }
 }

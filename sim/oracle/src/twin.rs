@@ -1,72 +1,95 @@
 //! The model's side.
 
 use drawbridge_sim::{
-    ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node, NodeShare,
-    NodeUpdate, PartitionName, Release, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time,
-    UserName,
+    AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobTarget, Mutant, Node, NodeShare,
+    NodeUpdate, Note, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
 };
 
 use crate::{
     case::Cluster,
     operation::{NotModelled, Operation},
-    view::{Answer, JobLook, View, share_text},
+    view::{ALSO, Answer, JobLook, View, reason_text, share_text},
 };
 
 /// The model of one cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Twin {
     ctld: Slurmctld,
+    cluster: Cluster,
+    mutant: Option<Mutant>,
 }
 
 impl Twin {
     /// The model of a cluster whose time zero was `epoch`.
     pub(crate) fn new(cluster: &Cluster, epoch: u64) -> Result<Self, NotModelled> {
-        Ok(Self { ctld: Slurmctld::new(config(cluster)?, Epoch::from_unix(epoch)) })
+        let ctld = Slurmctld::new(config(cluster)?, Epoch::from_unix(epoch));
+        Ok(Self { ctld, cluster: cluster.clone(), mutant: None })
     }
 
     /// The model with a fault.
     pub(crate) fn faulty(cluster: &Cluster, mutant: Option<Mutant>) -> Result<Self, NotModelled> {
-        let config = config(cluster)?;
-        #[cfg(feature = "mutants")]
-        let config = match mutant {
-            Some(mutant) => config.with_mutant(mutant),
-            None => config,
-        };
-        #[cfg(not(feature = "mutants"))]
-        let _ = mutant;
-        Ok(Self { ctld: Slurmctld::new(config, Epoch::from_unix(0)) })
+        let config = faulty(config(cluster)?, mutant);
+        let ctld = Slurmctld::new(config, Epoch::from_unix(0));
+        Ok(Self { ctld, cluster: cluster.clone(), mutant })
     }
 
     /// Does an operation.
-    pub(crate) fn perform(&mut self, now_ms: u64, operation: Operation) -> Answer {
+    pub(crate) fn perform(
+        &mut self,
+        now_ms: u64,
+        operation: Operation,
+    ) -> Result<Answer, NotModelled> {
         let now = Time::from_ms(now_ms);
         self.ctld.wake(now);
         let root = UserName::from("root");
         let ctld = &mut self.ctld;
         let done = match operation {
             Operation::Submit(submission) => {
-                return match ctld.submit(now, *submission) {
+                return Ok(match ctld.submit(now, *submission) {
                     Ok(id) => Answer::Done(Some(id.0)),
                     Err(error) => Answer::Refused(error.to_string()),
-                };
+                });
             }
-            Operation::BadCommand => return Answer::Refused("bad command line".into()),
+            Operation::BadCommand => return Ok(Answer::Refused("bad command line".into())),
             Operation::Cancel(job) => ctld.cancel(now, job, &root),
+            // An external job has no script that could end.
+            Operation::Finish(job, _) if ctld.job(job).is_some_and(Job::is_external) => Ok(()),
             Operation::Finish(job, signal) => {
                 let _ = ctld.signal(now, one_record(ctld, job), signal, &root);
                 Ok(())
             }
             Operation::Requeue(jobs, how) => all(jobs, |job| ctld.requeue(now, job, how, &root)),
+            Operation::Suspend(jobs, true) => all(jobs, |job| ctld.suspend_job(now, job, &root)),
+            Operation::Suspend(jobs, false) => all(jobs, |job| ctld.resume_job(now, job, &root)),
             Operation::Hold(jobs) => all(jobs, |job| ctld.hold(now, job, &root)),
             Operation::Release(jobs) => all(jobs, |job| ctld.release(now, job, &root)),
             Operation::UpdateJob(job, update) => ctld.update_job(now, job, &update, &root),
-            Operation::UpdateNodes(nodes, update) => update_nodes(ctld, now, nodes, &update),
+            Operation::UpdateNodes(nodes, updates) => update_nodes(ctld, now, nodes, &updates),
+            Operation::UpdatePartition(name, words) => {
+                return admin(ctld.update_partition(now, &name, &words, &root));
+            }
+            Operation::CreatePartition(name, words) => {
+                return admin(ctld.create_partition(now, &name, &words, &root));
+            }
+            Operation::DeletePartition(name) => {
+                return admin(ctld.delete_partition(now, &name, &root));
+            }
+            Operation::CreateNodes(words) => {
+                return admin(ctld.create_nodes(now, &words, &root));
+            }
+            Operation::DeleteNodes(nodes) => all(nodes, |node| ctld.delete_node(now, &node, &root)),
+            Operation::Reconfigure(edits) => {
+                self.cluster.edit(&edits);
+                let config = faulty(config(&self.cluster)?, self.mutant);
+                ctld.reconfigure(now, config);
+                Ok(())
+            }
             Operation::Wait => Ok(()),
         };
-        match done {
+        Ok(match done {
             Ok(()) => Answer::Done(None),
             Err(error) => Answer::Refused(error.to_string()),
-        }
+        })
     }
 
     /// The model, as it is at that time.
@@ -80,7 +103,11 @@ impl Twin {
         self.ctld.wake(Time::from_ms(now_ms));
         let mut view = View::default();
         for job in self.ctld.jobs() {
-            job_look(job, self.ctld.config()).put(&mut view);
+            job_look(job).put(&mut view);
+            if let Some(reason) = self.ctld.passing_reason(job) {
+                let name = format!("job {}", job.id);
+                view.set(&name, ALSO, reason_text(&reason.squeue()));
+            }
         }
         for node in self.ctld.nodes() {
             put_node(node, &mut view);
@@ -91,11 +118,34 @@ impl Twin {
 
 fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
     let gres = Some(cluster.gres_conf.as_str()).filter(|text| !text.is_empty());
-    let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, Release::V24_11);
+    let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, cluster.release);
     let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
-    match parsed.notes.first() {
+    let is_true_here = |note: &Note| note.text.contains("group of the same name");
+    match parsed.notes.iter().find(|note| !is_true_here(note)) {
         Some(note) if !cluster.given => Err(NotModelled(note.to_string())),
         Some(_) | None => Ok(parsed.config),
+    }
+}
+
+#[cfg(feature = "mutants")]
+fn faulty(config: SlurmConfig, mutant: Option<Mutant>) -> SlurmConfig {
+    match mutant {
+        Some(mutant) => config.with_mutant(mutant),
+        None => config,
+    }
+}
+
+#[cfg(not(feature = "mutants"))]
+const fn faulty(config: SlurmConfig, _mutant: Option<Mutant>) -> SlurmConfig {
+    config
+}
+
+/// What scontrol doesn't understand is no answer of slurmctld's.
+fn admin(done: Result<(), AdminError>) -> Result<Answer, NotModelled> {
+    match done {
+        Ok(()) => Ok(Answer::Done(None)),
+        Err(AdminError::Slurm(error)) => Ok(Answer::Refused(error.to_string())),
+        Err(AdminError::Words(error)) => Err(NotModelled(error.to_string())),
     }
 }
 
@@ -125,38 +175,25 @@ fn update_nodes(
     ctld: &mut Slurmctld,
     now: Time,
     nodes: Vec<SlurmNode>,
-    update: &NodeUpdate,
+    updates: &[NodeUpdate],
 ) -> Result<(), SlurmError> {
-    all(nodes, |node| ctld.update_node(now, &node, update.clone()))
+    all(nodes, |node| {
+        updates.iter().try_for_each(|update| ctld.update_node(now, &node, update.clone()))
+    })
 }
 
-/// Each partition once, the highest tier first.
-fn partitions_text(job: &Job, config: &SlurmConfig) -> String {
-    let tier = |name: &PartitionName| config.partition(name).map_or(0, |it| it.priority_tier);
-    let mut names: Vec<&PartitionName> = vec![];
-    for name in &job.submission.partitions {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.sort_by_key(|name| std::cmp::Reverse(tier(name)));
-    names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(",")
-}
-
-fn job_look(job: &Job, config: &SlurmConfig) -> JobLook {
-    let shares = job.allocation.iter().flat_map(|allocation| &allocation.nodes);
+fn job_look(job: &Job) -> JobLook {
+    // Nothing is shown of a node on which it holds nothing.
+    let holds = |share: &&NodeShare| !share.cores.is_empty() || share.memory_mib != 0;
+    let shares = job.allocation.iter().flat_map(|allocation| &allocation.nodes).filter(holds);
     let held = job.allocation.as_ref();
     JobLook {
         number: job.id.to_string(),
         array: job.array.as_ref().map(|_| job.squeue_id().replace(['[', ']'], "")),
         state: job.squeue_state().into(),
-        reason: job.reason.squeue().replace(' ', "_"),
+        reason: reason_text(&job.reason.squeue()),
         priority: job.priority.to_string(),
-        partition: if job.state == JobState::Pending && 1 < job.submission.partitions.len() {
-            partitions_text(job, config)
-        } else {
-            job.partition.to_string()
-        },
+        partition: job.squeue_partition(),
         restarts: job.restarts.to_string(),
         time_limit: job
             .time_limit
@@ -179,7 +216,7 @@ fn share(share: &NodeShare) -> (String, String) {
 
 fn put_node(node: &Node, view: &mut View) {
     let name = format!("node {}", node.name());
-    view.set(&name, "state", node.state_flags().join("+"));
+    view.set(&name, "state", node.state().scontrol());
     view.set(&name, "cpus", node.usage.cpus.to_string());
     view.set(&name, "mem", node.usage.memory_mib.to_string());
     if !node.spec.gres.is_empty() {

@@ -16,6 +16,9 @@ pub struct View {
     pub things: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// Another reason that the model has for a job: Slurm shows both in turn.
+pub(crate) const ALSO: &str = "also";
+
 /// What an operation was answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -115,6 +118,15 @@ impl JobLook {
             }
         }
         view.set(&name, "state", self.state);
+    }
+}
+
+/// A reason as scontrol prints it. Users have other numbers on each side.
+pub(crate) fn reason_text(reason: &str) -> String {
+    let text = reason.replace(' ', "_");
+    match text.strip_prefix("uid_").and_then(|rest| rest.split_once('_')) {
+        Some((_, rest)) => format!("uid_N_{rest}"),
+        None => text,
     }
 }
 

@@ -24,16 +24,10 @@ fn every_mutant_is_seen_in_a_recording() {
     cases.extend(recordings());
     let mut missed = vec![];
     for fault in faults() {
-        let seen: Vec<_> =
-            cases.iter().filter(|(_, case)| fault.is_seen_in(case)).map(|(name, _)| name).collect();
-        let names: Vec<_> = seen.iter().take(3).map(|name| name.as_str()).collect();
-        println!(
-            "{:34} seen in {:3} of {}, such as {}",
-            fault.name,
-            seen.len(),
-            cases.len(),
-            names.join(" ")
-        );
+        // Two are enough to say so, and every further one costs time.
+        let seen = cases.iter().filter(|(_, case)| fault.is_seen_in(case)).take(2);
+        let seen: Vec<_> = seen.map(|(name, _)| name.as_str()).collect();
+        println!("{:34} seen in {}", fault.name, seen.join(", "));
         if seen.is_empty() {
             missed.push(fault.name);
         }

@@ -2,7 +2,9 @@
 
 use super::{
     Mix,
-    table::{gpu_jobs, gpus, in_partitions, partitions, plain, shapes, uneven},
+    table::{
+        constrained, features, gpu_jobs, gpus, in_partitions, partitions, plain, shapes, uneven,
+    },
 };
 use crate::{
     dice::Dice,
@@ -10,7 +12,6 @@ use crate::{
 };
 
 pub(super) const PARTITIONS: Mix = Mix { admin: 12, ..Mix::JOBS };
-pub(super) const CHANGES: Mix = Mix { admin: 18, node: 6, ..Mix::JOBS };
 pub(super) const REQUEUES: Mix = Mix { requeue: 14, node: 8, wait: 12, ..Mix::JOBS };
 pub(super) const WAITS: Mix = Mix { wait: 20, ..Mix::JOBS };
 
@@ -216,10 +217,6 @@ pub(super) fn licensed(dice: &mut Dice, site: &Site) -> String {
     }
 }
 
-pub(super) fn requeues(dice: &mut Dice) -> Site {
-    plain(dice).param("AuthInfo=cred_expire=5")
-}
-
 pub(super) fn requeued(dice: &mut Dice, site: &Site) -> String {
     let shape = shapes(dice, site);
     match dice.below(3) {
@@ -262,4 +259,19 @@ pub(super) fn depths(dice: &mut Dice) -> Site {
     }
     site.scheduler.dedup();
     site
+}
+
+pub(super) fn gpu_features(dice: &mut Dice) -> Site {
+    let mut site = features(dice);
+    for line in &mut site.lines {
+        if dice.percent(60) {
+            line.gres = format!("gpu:{}", dice.between(1, 3));
+        }
+    }
+    site.lines[0].gres = "gpu:2".into();
+    site
+}
+
+pub(super) fn gpus_or_features(dice: &mut Dice, site: &Site) -> String {
+    if dice.percent(35) { gpu_jobs(dice, site) } else { constrained(dice, site) }
 }

@@ -5,7 +5,9 @@ use crate::{dice::Dice, site::Site, view::View};
 
 pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &View) -> String {
     let (running, pending) = (seen.jobs_in("RUNNING"), seen.jobs_in("PENDING"));
-    let Mix { submit, finish, cancel, hold, node, update, requeue, admin, wait } = family.mix;
+    let Mix { submit, finish, cancel, hold, node, update, requeue, suspend, admin, wait } =
+        family.mix;
+    let suspended = seen.jobs_in("SUSPENDED");
     let weights = [
         // A long queue needs no more of it.
         if pending.len() < 8 { submit } else { submit / 6 },
@@ -15,6 +17,7 @@ pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &Vi
         node,
         if pending.is_empty() { 0 } else { update },
         if running.is_empty() { 0 } else { requeue },
+        if running.len() + suspended.len() == 0 { 0 } else { suspend },
         admin,
         wait,
     ];
@@ -32,7 +35,8 @@ pub(crate) fn operation(family: &Family, site: &Site, dice: &mut Dice, seen: &Vi
             let verb = dice.pick(&["requeue", "requeue", "requeuehold"]);
             format!("scontrol {verb} {}", dice.one_of(&running))
         }
-        7 => administer(dice, site),
+        7 => suspend_one(dice, &running, &suspended),
+        8 => (family.admin)(dice, site, seen),
         _ => format!("wait {}", dice.one_of(&[2, 10, 40])),
     }
 }
@@ -78,29 +82,23 @@ fn change_node(dice: &mut Dice, site: &Site, seen: &View) -> String {
 
 fn update_one(dice: &mut Dice, site: &Site, pending: &[u32]) -> String {
     let job = dice.one_of(pending);
-    let change = match dice.below(5) {
+    let change = match dice.below(9) {
         0 => format!("Priority={}", dice.between(1, 20) * 1000),
         1 => format!("TimeLimit={}", dice.one_of(&[60, 240, 960])),
         2 => format!("Partition={}", site.any_partition(dice)),
         3 => format!("NumNodes={}", dice.between(1, 3)),
+        4 => format!("NumTasks={}", dice.between(1, 6)),
+        5 => format!("NumNodes={}-{}", dice.between(1, 2), dice.between(2, 4)),
+        6 => format!("Nice={}", dice.between(1, 100)),
+        7 => format!("Partition={},{}", site.any_partition(dice), site.any_partition(dice)),
         _ => format!("Priority={}", dice.between(1, 3) * 10_000),
     };
     format!("scontrol update JobId={job} {change}")
 }
 
-fn administer(dice: &mut Dice, site: &Site) -> String {
-    let (node, partition) = (site.any_node(dice), site.any_partition(dice));
-    match dice.below(8) {
-        0 => format!("scontrol update NodeName={node} Weight={}", dice.one_of(&[1, 5, 10])),
-        1 => format!("scontrol update NodeName={node} Features={}", dice.pick(&["a", "b", "a,b"])),
-        2 => "scontrol reconfigure".to_owned(),
-        3 => format!("scontrol update PartitionName={partition} MaxNodes={}", dice.between(1, 3)),
-        4 => {
-            format!("scontrol update PartitionName={partition} PriorityTier={}", dice.between(1, 3))
-        }
-        _ => {
-            let state = dice.pick(&["UP", "UP", "UP", "DOWN", "DRAIN", "INACTIVE"]);
-            format!("scontrol update PartitionName={partition} State={state}")
-        }
+fn suspend_one(dice: &mut Dice, running: &[u32], suspended: &[u32]) -> String {
+    if running.is_empty() || (!suspended.is_empty() && dice.percent(55)) {
+        return format!("scontrol resume {}", dice.one_of(suspended));
     }
+    format!("scontrol suspend {}", dice.one_of(running))
 }

@@ -1,6 +1,8 @@
 //! The families, and the jobs that each submits.
 
-use super::{Family, Mix, more};
+use drawbridge_sim::Release;
+
+use super::{Family, Mix, admin, corners, external, more};
 use crate::{
     dice::Dice,
     site::{NodeLine, Site},
@@ -12,41 +14,57 @@ const UPDATES: Mix = Mix { update: 25, ..Mix::JOBS };
 
 #[rustfmt::skip]
 pub(super) const FAMILIES: &[Family] = &[
-    Family { name: "packing", about: "tasks, nodes and CPUs per task on equal nodes", site: plain, submit: shapes, mix: Mix::JOBS },
-    Family { name: "uneven", about: "the same on nodes of several sizes", site: uneven, submit: shapes, mix: Mix::JOBS },
-    Family { name: "weights", about: "node weights", site: weights, submit: shapes, mix: Mix::JOBS },
-    Family { name: "sockets", about: "sockets and cores; CR_Core, CR_Socket, CR_CPU", site: sockets, submit: shapes, mix: Mix::JOBS },
-    Family { name: "threads", about: "hardware threads", site: threads, submit: shapes, mix: Mix::JOBS },
-    Family { name: "memory", about: "memory per node and per CPU, defaults, whole nodes", site: memory, submit: memories, mix: Mix::JOBS },
-    Family { name: "gpus", about: "GPUs per node, task and job", site: gpus, submit: gpu_jobs, mix: Mix::JOBS },
-    Family { name: "features", about: "constraints with and, or", site: features, submit: constrained, mix: Mix::JOBS },
-    Family { name: "partitions", about: "partitions that share nodes, tiers, jobs in several", site: partitions, submit: in_partitions, mix: Mix::JOBS },
-    Family { name: "limits", about: "partitions' limits of nodes and time", site: limits, submit: in_partitions, mix: Mix::JOBS },
-    Family { name: "exclusive", about: "whole nodes", site: plain, submit: exclusive, mix: Mix::JOBS },
-    Family { name: "lln", about: "least loaded nodes", site: lln, submit: shapes, mix: Mix::JOBS },
-    Family { name: "nodelist", about: "nodes asked for and excluded", site: uneven, submit: named_nodes, mix: Mix::JOBS },
-    Family { name: "dependencies", about: "what a job waits for", site: plain, submit: dependent, mix: Mix { finish: 34, ..Mix::JOBS } },
-    Family { name: "priorities", about: "priority by size, partition and nice", site: priorities, submit: nice, mix: Mix::JOBS },
-    Family { name: "holds", about: "hold and release", site: plain, submit: shapes, mix: HOLDS },
-    Family { name: "node_events", about: "nodes drained, down and back", site: uneven, submit: shapes, mix: NODES },
-    Family { name: "updates", about: "waiting jobs changed", site: partitions, submit: in_partitions, mix: UPDATES },
-    Family { name: "gpu_types", about: "GPUs of several types, bound to cores", site: more::gpu_types, submit: more::typed_gpus, mix: Mix::JOBS },
-    Family { name: "gpu_shapes", about: "CPUs, memory and tasks per GPU, GPUs per socket", site: gpus, submit: more::gpu_shapes, mix: Mix::JOBS },
-    Family { name: "spread", about: "spread, contiguous, fewest nodes, CR_Pack_Nodes", site: more::spread, submit: more::layouts, mix: Mix::JOBS },
-    Family { name: "tasks", about: "tasks per socket and core, distribution, hints, overcommit", site: sockets, submit: more::tasks, mix: Mix::JOBS },
-    Family { name: "feature_counts", about: "constraints with counts and one-of sets", site: features, submit: more::counted, mix: Mix::JOBS },
-    Family { name: "partition_memory", about: "DefMem and MaxMem of partitions and cluster", site: more::partition_memory, submit: more::memory_in, mix: Mix::JOBS },
-    Family { name: "special", about: "MemSpecLimit and CoreSpecCount", site: more::special, submit: memories, mix: Mix::JOBS },
-    Family { name: "sharing", about: "OverSubscribe, ExclusiveUser, LLN of partitions", site: more::sharing, submit: more::users, mix: Mix::JOBS },
-    Family { name: "permits", about: "AllowAccounts, DenyAccounts, AllowGroups, states of partitions", site: more::permits, submit: more::users, mix: more::PARTITIONS },
-    Family { name: "arrays", about: "job arrays, with and without a throttle", site: plain, submit: more::arrays, mix: Mix { finish: 34, ..Mix::JOBS } },
-    Family { name: "licenses", about: "licences", site: more::licenses, submit: more::licensed, mix: Mix::JOBS },
-    Family { name: "requeues", about: "requeue, requeuehold, node failures with and without requeue", site: more::requeues, submit: more::requeued, mix: more::REQUEUES },
-    Family { name: "begins", about: "begin times", site: plain, submit: more::begins, mix: more::WAITS },
-    Family { name: "builtin", about: "sched/builtin", site: more::builtin, submit: in_partitions, mix: Mix::JOBS },
-    Family { name: "depths", about: "limits of what a cycle looks at", site: more::depths, submit: timed, mix: Mix::JOBS },
-    Family { name: "changes", about: "nodes and partitions updated, reconfigure", site: partitions, submit: in_partitions, mix: more::CHANGES },
-    Family { name: "backfill", about: "time limits that let small jobs pass", site: plain, submit: timed, mix: Mix::JOBS },
+    Family { name: "packing", about: "tasks, nodes and CPUs per task on equal nodes", ..Family::BASE },
+    Family { name: "uneven", about: "the same on nodes of several sizes", site: uneven, ..Family::BASE },
+    Family { name: "weights", about: "node weights", site: weights, ..Family::BASE },
+    Family { name: "sockets", about: "sockets and cores; CR_Core, CR_Socket, CR_CPU", site: sockets, ..Family::BASE },
+    Family { name: "threads", about: "hardware threads", site: threads, ..Family::BASE },
+    Family { name: "memory", about: "memory per node and per CPU, defaults, whole nodes", site: memory, submit: memories, ..Family::BASE },
+    Family { name: "gpus", about: "GPUs per node, task and job", site: gpus, submit: gpu_jobs, ..Family::BASE },
+    Family { name: "features", about: "constraints with and, or", site: features, submit: constrained, ..Family::BASE },
+    Family { name: "partitions", about: "partitions that share nodes, tiers, jobs in several", site: partitions, submit: in_partitions, ..Family::BASE },
+    Family { name: "limits", about: "partitions' limits of nodes and time", site: limits, submit: in_partitions, ..Family::BASE },
+    Family { name: "exclusive", about: "whole nodes", submit: exclusive, ..Family::BASE },
+    Family { name: "lln", about: "least loaded nodes", site: lln, ..Family::BASE },
+    Family { name: "nodelist", about: "nodes asked for and excluded", site: uneven, submit: named_nodes, ..Family::BASE },
+    Family { name: "dependencies", about: "what a job waits for", submit: dependent, mix: Mix { finish: 34, ..Mix::JOBS }, ..Family::BASE },
+    Family { name: "priorities", about: "priority by size, partition and nice", site: priorities, submit: nice, ..Family::BASE },
+    Family { name: "holds", about: "hold and release", mix: HOLDS, ..Family::BASE },
+    Family { name: "node_events", about: "nodes drained, down and back", site: corners::node_events, mix: NODES, ..Family::BASE },
+    Family { name: "updates", about: "waiting jobs changed", site: partitions, submit: in_partitions, mix: UPDATES, ..Family::BASE },
+    Family { name: "gpu_types", about: "GPUs of several types, bound to cores", site: more::gpu_types, submit: more::typed_gpus, ..Family::BASE },
+    Family { name: "gpu_shapes", about: "CPUs, memory and tasks per GPU, GPUs per socket", site: gpus, submit: more::gpu_shapes, ..Family::BASE },
+    Family { name: "spread", about: "spread, contiguous, fewest nodes, CR_Pack_Nodes", site: more::spread, submit: more::layouts, ..Family::BASE },
+    Family { name: "tasks", about: "tasks per socket and core, distribution, hints, overcommit", site: sockets, submit: more::tasks, ..Family::BASE },
+    Family { name: "feature_counts", about: "constraints with counts and one-of sets", site: features, submit: more::counted, ..Family::BASE },
+    Family { name: "partition_memory", about: "DefMem and MaxMem of partitions and cluster", site: more::partition_memory, submit: more::memory_in, ..Family::BASE },
+    Family { name: "special", about: "MemSpecLimit and CoreSpecCount", site: more::special, submit: memories, ..Family::BASE },
+    Family { name: "sharing", about: "OverSubscribe, ExclusiveUser, LLN of partitions; --exclusive, -s", site: more::sharing, submit: corners::shared_jobs, ..Family::BASE },
+    Family { name: "permits", about: "AllowAccounts, DenyAccounts, AllowGroups, states of partitions", site: more::permits, submit: more::users, mix: more::PARTITIONS, admin: admin::partitions, ..Family::BASE },
+    Family { name: "arrays", about: "job arrays, with and without a throttle", submit: more::arrays, mix: Mix { finish: 34, ..Mix::JOBS }, ..Family::BASE },
+    Family { name: "licenses", about: "licences", site: more::licenses, submit: more::licensed, ..Family::BASE },
+    Family { name: "requeues", about: "requeue, requeuehold, node failures with and without requeue", site: corners::requeues, submit: more::requeued, mix: more::REQUEUES, ..Family::BASE },
+    Family { name: "begins", about: "begin times", submit: more::begins, mix: more::WAITS, ..Family::BASE },
+    Family { name: "builtin", about: "sched/builtin", site: more::builtin, submit: in_partitions, ..Family::BASE },
+    Family { name: "depths", about: "limits of what a cycle looks at", site: more::depths, submit: timed, ..Family::BASE },
+    Family { name: "changes", about: "nodes, partitions and slurm.conf changed", site: partitions, submit: in_partitions, mix: corners::FILES, admin: admin::anything, ..Family::BASE },
+    Family { name: "backfill", about: "time limits that let small jobs pass", submit: timed, ..Family::BASE },
+    Family { name: "boards", about: "boards, sockets and threads", site: corners::boards, submit: more::tasks, ..Family::BASE },
+    Family { name: "gpu_cores", about: "GPUs near cores, enforce-binding", site: corners::gpu_cores, submit: corners::near_gpus, ..Family::BASE },
+    Family { name: "gpu_defaults", about: "DefCpuPerGPU and DefMemPerGPU", site: corners::gpu_defaults, submit: gpu_jobs, ..Family::BASE },
+    Family { name: "cpu_limits", about: "MaxCPUsPerNode and MaxCPUsPerSocket", site: corners::cpu_limits, submit: in_partitions, ..Family::BASE },
+    Family { name: "enforced", about: "EnforcePartLimits, Alternate", site: corners::enforced, submit: corners::users_with_memory, ..Family::BASE },
+    Family { name: "node_sets", about: "NodeSet by feature, DownNodes, State of nodes", site: corners::node_sets, submit: in_partitions, mix: NODES, ..Family::BASE },
+    Family { name: "core_orders", about: "CR_CORE_DEFAULT_DIST_BLOCK, CpuSpecList, LLN with CR_Pack_Nodes", site: corners::core_orders, submit: more::tasks, ..Family::BASE },
+    Family { name: "quotas", about: "bf_max_job_user and other limits of plans, bf_licenses, defer", site: corners::quotas, submit: corners::quota_jobs, ..Family::BASE },
+    Family { name: "more_dependencies", about: "aftercorr, delays, any of several, kill-on-invalid-dep", submit: corners::dependencies, mix: Mix { finish: 34, ..Mix::JOBS }, ..Family::BASE },
+    Family { name: "deadlines", about: "deadlines and --time-min", submit: corners::deadlines, mix: more::WAITS, ..Family::BASE },
+    Family { name: "weights_of_jobs", about: "PriorityWeightTRES, PriorityFlags, PriorityFavorSmall", site: corners::mixed_priorities, submit: nice, ..Family::BASE },
+    Family { name: "suspends", about: "suspend and resume", site: uneven, mix: corners::SUSPENDS, ..Family::BASE },
+    Family { name: "partition_admin", about: "partitions updated, created and deleted", site: partitions, submit: more::users, mix: corners::ADMIN, admin: admin::partitions, ..Family::BASE },
+    Family { name: "node_admin", about: "weights, features, generic resources and states of nodes updated", site: more::gpu_features, submit: more::gpus_or_features, mix: corners::ADMIN, admin: admin::nodes, ..Family::BASE },
+    Family { name: "files", about: "slurm.conf changed, then reconfigure or restart", site: partitions, submit: in_partitions, mix: corners::FILES, admin: admin::files, ..Family::BASE },
+    Family { name: "external", about: "nodes without slurmd, jobs without script (26.05)", site: external::site, submit: external::jobs, mix: external::MIX, admin: external::admin, release: Some(Release::V26_05) },
 ];
 
 pub(super) fn plain(dice: &mut Dice) -> Site {
@@ -130,7 +148,7 @@ pub(super) fn gpus(dice: &mut Dice) -> Site {
     site.partition("main Default=YES")
 }
 
-fn features(dice: &mut Dice) -> Site {
+pub(super) fn features(dice: &mut Dice) -> Site {
     let mut site = uneven(dice);
     for (index, line) in site.lines.iter_mut().enumerate() {
         let names = ["a", "b", "c"].iter().filter(|_| dice.percent(50));
@@ -254,7 +272,7 @@ pub(super) fn gpu_jobs(dice: &mut Dice, site: &Site) -> String {
     format!("{wish}{cpus}")
 }
 
-fn constrained(dice: &mut Dice, site: &Site) -> String {
+pub(super) fn constrained(dice: &mut Dice, site: &Site) -> String {
     let wish = dice.pick(&["a", "b", "c", "'a&b'", "'a|b'", "'b&c'", "'b|c'", "'a&b&c'", "'a,b'"]);
     format!("{} -C {wish}", shapes(dice, site)).trim_start().to_owned()
 }
@@ -295,7 +313,7 @@ fn dependent(dice: &mut Dice, site: &Site) -> String {
     }
 }
 
-fn nice(dice: &mut Dice, site: &Site) -> String {
+pub(super) fn nice(dice: &mut Dice, site: &Site) -> String {
     let job = in_partitions(dice, site);
     match dice.below(4) {
         0 => format!("{job} --nice={}", dice.between(1, 500)),

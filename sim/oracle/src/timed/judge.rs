@@ -31,7 +31,7 @@ pub fn judge(case: &Case) -> Result<Judgement, NotModelled> {
     let mut last = (View::default(), View::default());
     for step in &case.steps {
         let Some(record) = &step.record else { continue };
-        let answer = twin.perform(record.asked_ms, Operation::parse(&step.operation)?);
+        let answer = twin.perform(record.asked_ms, Operation::parse(&step.operation)?)?;
         if answer != record.answer {
             let text =
                 format!("`{}`: Slurm said {}, the model {answer}", step.operation, record.answer);

@@ -2,9 +2,9 @@
 
 use crate::{
     case::{Case, Record, Step},
-    lab::{Lab, LabError, LabOptions},
+    lab::{Lab, LabError, LabOptions, Services},
     real::{command, milliseconds, split_answer, value},
-    view::View,
+    view::{Answer, View},
 };
 
 /// What is asked after each operation. The second part is empty where no factor has a weight.
@@ -21,17 +21,19 @@ const BEGAN: &str = "date +%s -d \"$(sed -n \
 
 /// Does what a case says on a real Slurm, and writes down when things happened.
 pub fn record(options: &LabOptions, case: &Case) -> Result<Case, LabError> {
-    let mut lab = Lab::start(options, &case.cluster)?;
+    let options = options.released(case.cluster.release);
+    let mut lab = Lab::start(&with_accounting(&options, case), &case.cluster)?;
     let boot = lab.run(BEGAN)?;
     let boot: u64 = boot.trim().parse().unwrap_or(0);
     let mut done = Case { epoch: boot, steps: vec![], ..case.clone() };
     for Step { operation, .. } in &case.steps {
-        let said = lab.run(&format!("date +%s.%N\n{}\n{LOOK}\n", command(operation)))?;
+        let typed = command(&mut lab.plumbing, operation)?;
+        let said = lab.run(&format!("date +%s.%N\n{typed}\n{LOOK}\n"))?;
         let (asked, rest) = said.split_once('\n').unwrap_or_default();
         let (answer, rest) = split_answer(operation, rest);
         let (seen, rest) = rest.split_once('\n').unwrap_or_default();
         let record = Record {
-            asked_ms: milliseconds(asked, boot),
+            asked_ms: milliseconds(asked, boot).max(taken_in(rest, &answer, boot)),
             seen_ms: milliseconds(seen, boot),
             answer,
             view: read(rest, boot),
@@ -39,6 +41,22 @@ pub fn record(options: &LabOptions, case: &Case) -> Result<Case, LabError> {
         done.steps.push(Step { operation: operation.clone(), record: Some(record) });
     }
     Ok(done)
+}
+
+/// When slurmctld took the new job in: on a fast clock that may be a second later than it was typed,
+/// and ages count from there.
+fn taken_in(jobs: &str, answer: &Answer, boot: u64) -> u64 {
+    let Answer::Done(Some(job)) = answer else { return 0 };
+    let job = format!("JobId={job} ");
+    let line = jobs.lines().find(|line| line.starts_with(&job));
+    let second = line.and_then(|line| value(line, "SubmitTime")?.parse::<u64>().ok());
+    second.unwrap_or(0).saturating_sub(boot) * 1000
+}
+
+/// slurmdbd, where the cluster has one: without it slurmctld gives age no weight.
+fn with_accounting(options: &LabOptions, case: &Case) -> LabOptions {
+    let accounting = case.cluster.slurm_conf.contains("accounting_storage/slurmdbd");
+    options.clone().with(Services { accounting, ..options.services })
 }
 
 fn read(said: &str, boot: u64) -> View {
