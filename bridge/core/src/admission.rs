@@ -15,19 +15,20 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 pub(crate) use validate::WORKER_REFUSED;
-pub use webhooks::configurations;
+pub use webhooks::{CONFIGURATION, SERVICE, WEBHOOKS, configurations};
 
 /// Where the API server sends pods to be changed.
 pub const MUTATE_PATH: &str = "/mutate--v1-pod";
 /// Where the API server sends pods to be judged.
 pub const VALIDATE_PATH: &str = "/validate--v1-pod";
 
-/// Answers an `AdmissionReview` with an `AdmissionReview`.
-pub fn review(config: &Config, path: &str, review: &Value) -> Value {
+/// Answers an `AdmissionReview` with an `AdmissionReview`. `me` is the user under which the bridge
+/// itself talks to the API server: it may do what others may not.
+pub fn review(config: &Config, me: &str, path: &str, review: &Value) -> Value {
     let request = &review["request"];
     let response = match path {
         MUTATE_PATH => mutate::respond(config, request),
-        VALIDATE_PATH => validate::respond(config, request),
+        VALIDATE_PATH => validate::respond(config, me, request),
         other => refuse(404, &format!("no webhook at {other}")),
     };
     answer(request, response)

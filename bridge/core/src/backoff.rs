@@ -12,6 +12,8 @@ pub(crate) struct Backoff {
 impl Backoff {
     /// For requests that failed: 1 s to 1 min.
     pub(crate) const REQUEST: Self = Self { first: Span::secs(1), most: Span::mins(1) };
+    /// For servers that are out of reach, one after the other: 1 s to 15 s.
+    pub(crate) const LINK: Self = Self { first: Span::secs(1), most: Span::secs(15) };
     /// For conflicts, which a fresh read settles: 100 ms to 10 s.
     pub(crate) const CONFLICT: Self = Self { first: Span::ms(100), most: Span::secs(10) };
     /// For jobs that Slurm says can never run: 1 min to 30 min.

@@ -10,23 +10,28 @@
 
 mod homes;
 mod kube_news;
+mod leading;
+mod slurm_link;
 mod slurm_news;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_sim::{Epoch, SlurmNode, Time};
+use drawbridge_sim::{SlurmNode, Time};
 
 use crate::{
-    config::Config,
+    config::{Config, secs},
     context::Context,
     desk::Desks,
     effect::Effect,
+    election::Election,
     ending::Endings,
     facts::{BridgeFact, FactSubject},
     gate::Gate,
     informer::{Informer, Resource},
-    input::Input,
+    input::{Input, SlurmFault},
+    instance::{Duties, Instance},
     jobs::Jobs,
+    link::Link,
     mapping::Mapping,
     names::{KubeNode, Uid},
     nodes::Keeper,
@@ -44,7 +49,14 @@ use crate::{
 pub struct Bridge {
     config: Config,
     author: Author,
+    duties: Duties,
     out: Outbox,
+    /// Where several replicas share the work: who leads.
+    election: Option<Election>,
+    role: Role,
+    link: Link,
+    /// Why Slurm can't be asked, while it can't.
+    shut: Option<SlurmFault>,
     informers: BTreeMap<Resource, Informer>,
     store: Store,
     mapping: Mapping,
@@ -69,15 +81,42 @@ pub struct Bridge {
     n_running: usize,
 }
 
+/// What this process is among the replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It waits for its turn.
+    Waiting,
+    /// It does the work.
+    Leading,
+    /// It lets go, because it was told to end.
+    Stopping,
+    /// Its life is over.
+    Over,
+}
+
 impl Bridge {
     /// A bridge that has just been started and knows nothing.
-    pub fn new(config: Config, epoch: Epoch) -> Self {
-        let informers = Resource::ALL.map(|resource| (resource, Informer::new(resource, &config)));
+    pub fn new(config: Config, instance: Instance) -> Self {
+        let Instance { epoch, identity, namespace, duties } = instance;
+        let informers = Resource::of(duties)
+            .map(|resource| (resource, Informer::new(resource, &config)))
+            .collect();
+        let terms = config.leader_election.clone();
+        let namespace = terms.namespace.clone().unwrap_or(namespace);
+        let election = config
+            .features
+            .enable_leader_election
+            .then(|| Election::new(terms, epoch, &namespace, &identity));
         Self {
             author: Author { epoch, component: config.scheduler_name.clone() },
-            poller: Poller::new(config.poll_seconds.clone()),
-            informers: informers.into(),
-            out: Outbox::default(),
+            poller: Poller::new(config.poll_seconds.clone(), duties.workloads),
+            duties,
+            role: Role::Waiting,
+            election,
+            informers,
+            out: Outbox::new(secs(config.slurm_rest.timeout_seconds)),
+            link: Link::new(config.slurm_rest_api.0.clone(), config.slurm_rest.version),
+            shut: None,
             store: Store::default(),
             mapping: Mapping::default(),
             slurm_nodes: BTreeMap::new(),
@@ -102,15 +141,23 @@ impl Bridge {
     /// Takes one piece of news and says what is to be done about it.
     #[must_use]
     pub fn step(&mut self, now: Time, input: Input) -> Vec<Effect> {
+        if self.role == Role::Over {
+            return Vec::new();
+        }
         self.out.begin(now);
         match input {
-            Input::Started => self.start(),
+            Input::Started => self.run_for_leader(),
+            Input::Stopping => self.stop(),
             Input::Woke => self.woke(),
             Input::KubeReplied { call, outcome } => self.kube_replied(call, outcome),
+            // Who lets go no longer listens.
+            Input::Watched { .. } if self.role != Role::Leading => {}
             Input::Watched { stream, event } => self.watched(stream, event),
             Input::SlurmReplied { call, outcome } => self.slurm_replied(call, outcome),
         }
-        self.settle();
+        if self.role == Role::Leading {
+            self.settle();
+        }
         self.out.finish()
     }
 
@@ -122,6 +169,16 @@ impl Bridge {
     /// Counters by name: `slurm.submit`, `pods.bind`.
     pub fn metrics(&self) -> &BTreeMap<&'static str, u64> {
         self.out.metrics()
+    }
+
+    /// Whether both sides have said once what there is.
+    pub fn is_synced_up(&self) -> bool {
+        self.synced
+    }
+
+    /// The stages that its workloads are in, for those who count what was tried.
+    pub fn stages(&self) -> impl Iterator<Item = &'static str> {
+        self.workloads.values().map(|workload| workload.stage.name())
     }
 
     /// The configuration that it runs with.
@@ -155,12 +212,30 @@ impl Bridge {
                     self.touched_nodes.insert(node);
                 }
                 Alarm::Ending(job) => self.endings.woke(&mut self.out, job),
+                Alarm::Deadline => self.give_up_waiting(),
+                Alarm::Lease => self.mind_the_lease(),
+                // Found out when the step settles.
+                Alarm::Link => {}
             }
         }
     }
 
-    /// Decides for everybody who was touched.
+    /// Decides for everybody who was touched, also by hearing that Slurm can't be asked.
     fn settle(&mut self) {
+        self.find_the_way();
+        loop {
+            self.decide();
+            self.poller.set_need(self.need());
+            if !self.is_cut_off() {
+                self.poller.ask(&mut self.out);
+            }
+            if !self.turn_away() {
+                break;
+            }
+        }
+    }
+
+    fn decide(&mut self) {
         if !self.synced {
             self.synced = self.is_synced();
             if self.synced {
@@ -174,8 +249,6 @@ impl Bridge {
             }
             self.tend_nodes();
         }
-        self.poller.set_need(self.need());
-        self.poller.ask(&mut self.out);
     }
 
     fn is_synced(&self) -> bool {
@@ -233,6 +306,7 @@ impl Bridge {
             endings: &mut self.endings,
             poller: &mut self.poller,
             gate: &mut self.gate,
+            is_cut_off: self.shut.is_some(),
         }
     }
 
@@ -254,6 +328,9 @@ impl Bridge {
     }
 
     fn tend_nodes(&mut self) {
+        if !self.duties.nodes {
+            return self.touched_nodes.clear();
+        }
         while let Some(name) = self.touched_nodes.pop_first() {
             if let Some(node) = self.store.node(&name) {
                 let slurm = self.mapping.slurm(&name).and_then(|slurm| self.slurm_nodes.get(slurm));

@@ -40,13 +40,34 @@ pub(crate) fn excluded(
     pods: &[&PodView],
     partition: Option<&str>,
 ) -> Vec<(SlurmNode, Obstacle)> {
-    let asked: Option<Vec<_>> = partition.map(|names| names.split(',').collect());
-    let in_question = |info: &&NodeInfo| match &asked {
-        None => true,
-        Some(asked) => info.partitions.iter().any(|name| asked.contains(&name.as_str())),
-    };
-    let nodes = field.slurm.values().filter(in_question);
+    let nodes = in_question(field.slurm, partition);
     nodes.filter_map(|info| Some((info.name.clone(), obstacle(field, pods, &info.name)?))).collect()
+}
+
+/// Whether there are nodes left, and no slurmd on any of them.
+pub(crate) fn none_has_slurmd(
+    slurm: &BTreeMap<SlurmNode, NodeInfo>,
+    excluded: &[SlurmNode],
+    partition: Option<&str>,
+) -> bool {
+    let left = in_question(slurm, partition).filter(|info| !excluded.contains(&info.name));
+    let mut left = left.peekable();
+    left.peek().is_some() && left.all(NodeInfo::is_external)
+}
+
+/// The nodes of these partitions; all of them if none is named.
+fn in_question<'a>(
+    slurm: &'a BTreeMap<SlurmNode, NodeInfo>,
+    partition: Option<&str>,
+) -> impl Iterator<Item = &'a NodeInfo> {
+    let asked: Option<Vec<String>> =
+        partition.map(|names| names.split(',').map(str::to_owned).collect());
+    slurm.values().filter(move |info| match &asked {
+        None => true,
+        Some(asked) => {
+            asked.iter().any(|name| info.partitions.iter().any(|it| it.as_str() == name))
+        }
+    })
 }
 
 fn obstacle(field: Field<'_>, pods: &[&PodView], slurm: &SlurmNode) -> Option<Obstacle> {

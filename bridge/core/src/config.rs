@@ -1,10 +1,20 @@
 //! What an operator sets. The keys are the existing bridge's; those below the line are ours.
 
+mod leader_election;
+mod priority_class;
+mod slurm_rest;
+
 use std::collections::BTreeMap;
 
 use drawbridge_sim::{Quantity, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::plants::Plant;
+
+pub use leader_election::{Features, LeaderElection};
+pub use priority_class::ClassPriority;
+pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
 
 /// The bridge's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,8 +22,8 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Pods with this `spec.schedulerName` are ours.
     pub scheduler_name: String,
-    /// Where slurmrestd answers.
-    pub slurm_rest_api: String,
+    /// Where slurmrestd answers: one address, or several in order of preference.
+    pub slurm_rest_api: Addresses,
     /// Namespaces whose pods are sent to Slurm.
     pub managed_namespaces: Vec<String>,
     /// Namespaces with these labels are sent to Slurm; if set, the list isn't looked at.
@@ -22,6 +32,12 @@ pub struct Config {
     pub mcs_label: Option<String>,
     /// Partition of our jobs unless an annotation names one; Slurm's default if unset.
     pub partition: Option<String>,
+    /// What is switched on.
+    pub features: Features,
+    /// How slurmrestd is spoken to.
+    pub slurm_rest: SlurmRest,
+    /// How replicas find out who of them leads.
+    pub leader_election: LeaderElection,
     /// Tells this Kubernetes cluster's jobs from those of others on the same Slurm.
     pub cluster_id: String,
     /// What stands for a workload in Slurm.
@@ -34,19 +50,24 @@ pub struct Config {
     pub taint_nodes: bool,
     /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
     pub kill_wait_seconds: u32,
+    /// What a pod's PriorityClass means to Slurm, by the class's name.
+    pub priority_classes: BTreeMap<String, ClassPriority>,
     /// How often Slurm is asked.
     pub poll_seconds: PollSeconds,
+    /// The defect that it has, for tests that must find it.
+    #[serde(skip)]
+    pub plant: Option<Plant>,
 }
 
 /// What stands for a workload in Slurm while its pods live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Placeholder {
-    /// A batch script where slurmd runs, an external job elsewhere. Today: always a script.
+    /// An external job where no node that it may use has a slurmd, a batch script elsewhere.
     Auto,
     /// A batch script.
     Script,
-    /// An external job, for nodes without slurmd. Not modelled yet.
+    /// An external job, which needs no slurmd: Slurm 25.05 and v0.0.43 of the API, or newer.
     External,
 }
 
@@ -94,9 +115,6 @@ pub struct LabelExpression {
 /// Why a configuration can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// External placeholders come later.
-    #[error("placeholder `external` is not modelled yet")]
-    ExternalPlaceholder,
     /// The memory isn't a quantity.
     #[error("defaultMemory `{text}` is not a quantity")]
     DefaultMemory {
@@ -115,16 +133,49 @@ pub enum ConfigError {
         /// Which.
         key: &'static str,
     },
+    /// A class is either a priority or a nice value.
+    #[error("priorityClasses.{class} needs exactly one of priority and nice")]
+    ClassPriority {
+        /// Which.
+        class: String,
+    },
+    /// Nobody could answer in no time.
+    #[error("slurmRest.timeoutSeconds is 0")]
+    ZeroTimeout,
+    /// A lease whose leader gives up later than others may take it.
+    #[error(
+        "leaderElection needs retryPeriodSeconds < renewDeadlineSeconds < leaseDurationSeconds"
+    )]
+    LeaseTimes,
+    /// There is nobody to ask.
+    #[error("slurmRestApi is empty")]
+    NoAddress,
+    /// Two places for one token.
+    #[error("the token comes from a file or is signed with a key, not both")]
+    TwoTokens,
+    /// A token is somebody's.
+    #[error("slurmRest.keyFile signs tokens, but nobody is named to sign them for")]
+    NobodyToSignFor,
+    /// A certificate is of no use without its key, nor a key without its certificate.
+    #[error("slurmRest.tls has only one of certFile and keyFile")]
+    HalfACertificate,
 }
 
 impl ConfigError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::ExternalPlaceholder => "use `auto` or `script`",
             Self::DefaultMemory { .. } => "write a Kubernetes quantity such as `100Mi`",
             Self::Empty { .. } => "give it a name, or leave the key out",
-            Self::ZeroPoll { .. } => "use a whole number of seconds, at least 1",
+            Self::ZeroPoll { .. } | Self::ZeroTimeout => {
+                "use a whole number of seconds, at least 1"
+            }
+            Self::ClassPriority { .. } => "for example `{priority: 1000}` or `{nice: 100}`",
+            Self::LeaseTimes => "for example 2, 10 and 15, each at least 1",
+            Self::NoAddress => "name at least one address, such as `http://host:6820`",
+            Self::TwoTokens => "leave one of tokenFile and keyFile out",
+            Self::NobodyToSignFor => "add userName, for example `userName: slurm`",
+            Self::HalfACertificate => "give both, or neither",
         }
     }
 }
@@ -134,7 +185,10 @@ impl Config {
     pub fn as_shipped() -> Self {
         Self {
             scheduler_name: "slurm-bridge-scheduler".into(),
-            slurm_rest_api: "http://slurm-restapi.slurm:6820".into(),
+            slurm_rest_api: Addresses(vec!["http://slurm-restapi.slurm:6820".into()]),
+            features: Features::default(),
+            slurm_rest: SlurmRest::as_shipped(),
+            leader_election: LeaderElection::as_shipped(),
             managed_namespaces: vec!["slurm-bridge".into()],
             managed_namespace_selector: None,
             mcs_label: None,
@@ -145,27 +199,54 @@ impl Config {
             exclusive: false,
             taint_nodes: true,
             kill_wait_seconds: 30,
+            priority_classes: BTreeMap::new(),
             poll_seconds: PollSeconds::as_shipped(),
+            plant: None,
         }
     }
 
     /// Says what is wrong with it, if anything is.
     pub fn check(&self) -> Result<(), ConfigError> {
-        if self.placeholder == Placeholder::External {
-            return Err(ConfigError::ExternalPlaceholder);
-        }
         if Quantity::parse(&self.default_memory).is_err() {
             let text = self.default_memory.clone();
             return Err(ConfigError::DefaultMemory { text });
         }
-        for (key, name) in
-            [("schedulerName", &self.scheduler_name), ("clusterId", &self.cluster_id)]
-        {
+        if !self.leader_election.is_safe() {
+            return Err(ConfigError::LeaseTimes);
+        }
+        for (key, name) in [
+            ("schedulerName", &self.scheduler_name),
+            ("clusterId", &self.cluster_id),
+            ("leaderElection.id", &self.leader_election.id),
+        ] {
             if name.is_empty() {
                 return Err(ConfigError::Empty { key });
             }
         }
+        let vague = |class: &(&String, &ClassPriority)| !class.1.says_one_thing();
+        if let Some((class, _)) = self.priority_classes.iter().find(vague) {
+            return Err(ConfigError::ClassPriority { class: class.clone() });
+        }
+        self.check_slurm_rest()?;
         self.poll_seconds.check()
+    }
+
+    fn check_slurm_rest(&self) -> Result<(), ConfigError> {
+        let SlurmRest { timeout_seconds, user_name, token_file, key_file, tls, .. } =
+            &self.slurm_rest;
+        if let Some((key, _)) = self.slurm_rest.texts().into_iter().find(is_empty) {
+            return Err(ConfigError::Empty { key });
+        }
+        match () {
+            () if self.slurm_rest_api.0.is_empty() => Err(ConfigError::NoAddress),
+            () if *timeout_seconds == 0 => Err(ConfigError::ZeroTimeout),
+            () if token_file.is_some() && key_file.is_some() => Err(ConfigError::TwoTokens),
+            () if key_file.is_some() && user_name.is_none() => Err(ConfigError::NobodyToSignFor),
+            () if tls.cert_file.is_some() != tls.key_file.is_some() => {
+                Err(ConfigError::HalfACertificate)
+            }
+            () => Ok(()),
+        }
     }
 
     /// The default memory in MiB, at least 1: to Slurm, none means all.
@@ -199,6 +280,10 @@ impl PollSeconds {
         .find(|(_, secs)| *secs == 0)
         .map_or(Ok(()), |(key, _)| Err(ConfigError::ZeroPoll { key }))
     }
+}
+
+fn is_empty((_, text): &(&'static str, Option<&String>)) -> bool {
+    text.is_some_and(String::is_empty)
 }
 
 /// So many seconds, as a span.

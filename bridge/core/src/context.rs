@@ -36,6 +36,8 @@ pub(crate) struct Context<'a> {
     pub(crate) endings: &'a mut Endings,
     pub(crate) poller: &'a mut Poller,
     pub(crate) gate: &'a mut Gate,
+    /// Slurm can't be asked now; whoever rests for that is woken when it can.
+    pub(crate) is_cut_off: bool,
 }
 
 impl Context<'_> {

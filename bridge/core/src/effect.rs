@@ -2,13 +2,15 @@
 //!
 //! Whoever performs effects decides nothing: no retry, no back-off, no second request.
 
+mod words;
+
 use drawbridge_sim::{JobId, SlurmNode, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
     input::{CallId, StreamId},
-    slurm::Submission,
+    slurm::{Submission, Via},
 };
 
 /// One command to the outside.
@@ -20,6 +22,8 @@ pub enum Effect {
     Kube {
         /// Comes back with the reply.
         call: CallId,
+        /// Until when it counts.
+        limits: Limits,
         /// The request.
         request: KubeRequest,
     },
@@ -31,15 +35,38 @@ pub enum Effect {
         /// The request; `watch=true` is in its query.
         request: KubeRequest,
     },
+    /// Close this watch: nobody listens to it any more.
+    Unwatch {
+        /// The effect that opened it.
+        stream: StreamId,
+    },
     /// Send this to slurmrestd; answer with [`Input::SlurmReplied`](crate::Input::SlurmReplied).
     Slurm {
         /// Comes back with the reply.
         call: CallId,
+        /// To which of them, and in which version of the API.
+        via: Via,
+        /// Until when it counts.
+        limits: Limits,
         /// The request.
         request: SlurmRequest,
     },
     /// Give [`Input::Woke`](crate::Input::Woke) at this time. Replaces the wake-up asked for before.
     WakeAt(Time),
+    /// Another leads now, or may: end this life, with its watches and requests, and begin the next.
+    StepDown,
+    /// Everything is done that had to be done before the process may end.
+    Exit,
+}
+
+/// Until when a request counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// It must not be sent after this, because another may lead by then: answer that it wasn't.
+    pub send_by: Time,
+    /// After this nobody waits for the reply any more: give up, and hang up.
+    pub reply_by: Time,
 }
 
 /// One HTTP request to the Kubernetes API server.
@@ -81,7 +108,11 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SlurmRequest {
-    /// Submit a batch job.
+    /// Is this version served? Answered whatever the token.
+    Ping,
+    /// Is the token accepted? Something small that slurmctld itself answers.
+    TestToken,
+    /// Submit a job.
     Submit(Box<Submission>),
     /// Ids and states of all jobs.
     JobStates,
@@ -95,6 +126,13 @@ pub enum SlurmRequest {
         job: JobId,
         /// `None` cancels; otherwise a name such as `USR1`.
         signal: Option<String>,
+    },
+    /// Write something else on a job of ours.
+    Remark {
+        /// Which.
+        job: JobId,
+        /// Its new `admin_comment`.
+        admin_comment: String,
     },
     /// All nodes.
     Nodes,

@@ -4,9 +4,13 @@
 //!            still ours           Done              over
 //!  Reading ─────────────▶ Telling ─────▶ Told ───────────────▶ (forgotten)
 //!   ▲  │ over, gone, not ours ──▶ Over     │ not over in time: read again, then cancel outright
+//!   │  ├ external ─▶ Noting ─▶ Telling     │
 //!   │  └ failed ─▶ Resting                 │
 //!   └────────────────┴─────────────────────┘
 //! ```
+//!
+//! A script is told by signal how the pods ended, and ends so. An external job has nobody to hear it and
+//! can only be cancelled: how the pods ended is written into its mark before.
 //!
 //! Only a job whose mark names our cluster and this workload is ever told anything.
 
@@ -20,7 +24,7 @@ use crate::{
     facts::FactSubject,
     input::{SlurmFault, SlurmReply},
     jobs::{Standing, standing},
-    mark::Mark,
+    mark::{Mark, Outcome},
     names::Uid,
     outbox::{Alarm, Outbox, Purpose},
     slurm::ObservedJob,
@@ -43,6 +47,8 @@ pub(crate) enum Farewell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Reading,
+    /// The outcome is written on it.
+    Noting,
     Telling,
     Told,
     Resting,
@@ -145,11 +151,25 @@ impl Endings {
             (State::Reading, Ok(SlurmReply::Job(found))) => {
                 ending.read(out, cluster, job, found.as_ref());
             }
+            // Without the note it must end all the same.
+            (State::Noting, Ok(_) | Err(SlurmFault::Refused { .. })) => ending.tell(out, job, None),
             (State::Telling, Ok(_)) => ending.told(out, job),
-            (State::Reading | State::Telling, Ok(_) | Err(_)) => ending.rest(out, job),
+            (State::Reading | State::Noting | State::Telling, Ok(_) | Err(_)) => {
+                ending.rest(out, job);
+            }
             (State::Told | State::Resting | State::Over, Ok(_) | Err(_)) => return Progress::Same,
         }
         Progress::Moved(ending.workload.clone())
+    }
+
+    /// Slurm can be asked again: whoever rests because it couldn't looks now.
+    pub(crate) fn catch_up(&mut self, out: &mut Outbox) {
+        let resting = self.endings.iter().filter(|(_, ending)| ending.state == State::Resting);
+        let resting: Vec<JobId> = resting.map(|(job, _)| *job).collect();
+        for job in resting {
+            out.cancel_alarm(&Alarm::Ending(job));
+            self.woke(out, job);
+        }
     }
 
     /// A pause is over: look again.
@@ -166,7 +186,7 @@ impl Endings {
                 ending.state = State::Reading;
                 out.slurm(Purpose::Ending(job), SlurmRequest::Job(job));
             }
-            State::Reading | State::Telling | State::Over => {}
+            State::Reading | State::Noting | State::Telling | State::Over => {}
         }
     }
 }
@@ -177,17 +197,34 @@ impl Ending {
     /// that from a number given out anew. A number given out anew has another mark, or none, unless
     /// it is our own job for the same workload: then to end it is right as well.
     fn read(&mut self, out: &mut Outbox, cluster: &str, job: JobId, found: Option<&ObservedJob>) {
-        let ours = found.filter(|found| {
-            Mark::read(&found.admin_comment, cluster)
-                .is_some_and(|mark| mark.workload == self.workload)
-        });
-        let standing = ours.map_or(Standing::Gone, |found| standing(&found.state));
-        match standing {
+        let mark = found.and_then(|found| Mark::read(&found.admin_comment, cluster));
+        let ours = found.zip(mark.filter(|mark| mark.workload == self.workload));
+        let Some((found, mark)) = ours else {
+            self.state = State::Over;
+            return;
+        };
+        match standing(&found.state) {
             Standing::Gone | Standing::Ended(_) => self.state = State::Over,
+            Standing::Running if mark.external => self.note(out, job, mark),
             Standing::Running => self.tell(out, job, self.farewell.signal()),
             // Only a running script hears a signal.
             Standing::Queued | Standing::Suspended | Standing::Unclear => self.tell(out, job, None),
         }
+    }
+
+    /// Writes the outcome on a job, unless it is there or there is none.
+    fn note(&mut self, out: &mut Outbox, job: JobId, mark: Mark) {
+        let Some(outcome) = self.farewell.outcome().filter(|it| mark.outcome != Some(*it)) else {
+            return self.tell(out, job, None);
+        };
+        self.state = State::Noting;
+        let how = match outcome {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed => "failed",
+        };
+        out.tell(FactSubject::Job(job), format!("wrote on job {job} that its pods {how}"));
+        let admin_comment = mark.ended(outcome).text();
+        out.slurm(Purpose::Ending(job), SlurmRequest::Remark { job, admin_comment });
     }
 
     fn tell(&mut self, out: &mut Outbox, job: JobId, signal: Option<&str>) {
@@ -216,6 +253,15 @@ impl Ending {
 }
 
 impl Farewell {
+    /// What is to be remembered of it.
+    fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::Succeeded => Some(Outcome::Succeeded),
+            Self::Failed => Some(Outcome::Failed),
+            Self::Cancel => None,
+        }
+    }
+
     /// The signal by which the placeholder ends as the pods did.
     fn signal(self) -> Option<&'static str> {
         match self {

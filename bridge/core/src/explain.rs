@@ -42,6 +42,9 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             Some(Explanation::fails("SlurmUnavailable", words.clone()?))
         }
         Stage::Refused { words, .. } => Some(Explanation::fails("SlurmRefused", words.clone())),
+        Stage::Blocked { words, .. } => {
+            Some(Explanation::waits("WaitingForDependency", words.clone()))
+        }
         Stage::Marking { job } | Stage::Waiting { job } => {
             let message = pending(*job, context.job(*job)?)?;
             Some(Explanation::waits("SlurmPending", message))
@@ -132,6 +135,10 @@ pub(crate) fn gone(job: JobId) -> String {
     format!("Slurm no longer knows job {job}")
 }
 
+pub(crate) fn runs_out(job: JobId) -> String {
+    format!("the time limit of Slurm job {job} comes")
+}
+
 pub(crate) fn requeued(job: JobId) -> String {
     format!("Slurm put job {job} back into the queue")
 }
@@ -186,7 +193,7 @@ pub(crate) fn tell_submitted(
 }
 
 /// `1 task of 4 CPUs, 8192 MiB, gres/gpu:1`.
-fn shape(job: &Submission) -> String {
+pub(crate) fn shape(job: &Submission) -> String {
     let plural = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let memory = match job.memory {
         Memory::PerNode(mib) => format!("{mib} MiB"),
@@ -194,7 +201,8 @@ fn shape(job: &Submission) -> String {
     };
     let tasks = format!("{} of {}", plural(job.tasks, "task"), plural(job.cpus_per_task, "CPU"));
     let gres = job.tres_per_task.iter().chain(&job.tres_per_node).cloned();
-    [tasks, memory].into_iter().chain(gres).collect::<Vec<_>>().join(", ")
+    let external = job.script.is_none().then(|| "external".to_owned());
+    [tasks, memory].into_iter().chain(gres).chain(external).collect::<Vec<_>>().join(", ")
 }
 
 pub(crate) fn tell_adopted(workload: &Workload, context: &mut Context<'_>, job: JobId) {
@@ -207,6 +215,11 @@ pub(crate) fn tell_adopted(workload: &Workload, context: &mut Context<'_>, job: 
 pub(crate) fn tell_entry(workload: &Workload, context: &mut Context<'_>, next: &Stage) {
     let subject = workload.subject(context);
     let text = match next {
+        // Looked at again, with the same result.
+        Stage::Refused { words, .. } | Stage::Blocked { words, .. } if workload.is_told(words) => {
+            return;
+        }
+        Stage::Blocked { words, .. } => format!("{subject} is {words}"),
         Stage::Refused { words, .. } => format!("could not submit {subject}: {words}"),
         Stage::BackingOff { words: Some(words), .. } => format!("tries {subject} again: {words}"),
         Stage::Doubtful { second: false, .. } => {

@@ -9,10 +9,13 @@
 //!
 //!  Listing ── 404, where the cluster may lack the resource ──▶ Absent ── rarely ──▶ Listing
 //! ```
+//!
+//! A server sends a bookmark every minute, so a watch that says nothing for long is dead, whatever the
+//! connection looks like: it is opened anew.
 
 use std::sync::Arc;
 
-use drawbridge_sim::Span;
+use drawbridge_sim::{Span, Time};
 use serde_json::Value;
 
 use crate::{
@@ -20,11 +23,14 @@ use crate::{
     config::Config,
     effect::{KubeRequest, Method},
     input::{KubeReply, Lost, StreamId, WatchEvent},
+    instance::Duties,
     names::WORKER_LABEL,
     outbox::{Alarm, Outbox, Purpose},
 };
 
 const ABSENT_PAUSE: Span = Span::mins(5);
+/// A watch that says nothing for so long is dead.
+const SILENCE: Span = Span::mins(5);
 /// After so many failures to open a watch, its version is no longer trusted.
 const REWATCHES: u32 = 4;
 
@@ -55,7 +61,7 @@ pub(crate) enum News {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Listing,
-    Watching { stream: StreamId, version: String },
+    Watching { stream: StreamId, version: String, heard: Time },
     Resting { version: Option<String> },
     Absent,
 }
@@ -71,7 +77,24 @@ pub(crate) struct Informer {
 }
 
 impl Resource {
-    pub(crate) const ALL: [Self; 4] = [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups];
+    const ALL: [Self; 4] = [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups];
+
+    /// Those that a process with these duties has to know.
+    pub(crate) fn of(duties: Duties) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |resource| match resource {
+            Self::Pods | Self::PodGroups => duties.workloads,
+            Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Pods => "pods",
+            Self::Workers => "worker pods",
+            Self::Nodes => "nodes",
+            Self::PodGroups => "pod groups",
+        }
+    }
 
     const fn path(self) -> &'static str {
         match self {
@@ -107,6 +130,18 @@ impl Informer {
     /// Whether the first list has come.
     pub(crate) fn is_synced(&self) -> bool {
         self.synced
+    }
+
+    /// Why nothing new is heard, if so.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let name = self.resource.name();
+        match (&self.state, self.synced) {
+            (State::Resting { .. }, _) if self.failures > 1 => {
+                Some(format!("{name} can't be listed or watched, {} times in a row", self.failures))
+            }
+            (_, false) => Some(format!("{name} haven't been listed yet")),
+            (_, true) => None,
+        }
     }
 
     /// Whether events of this stream are for us.
@@ -149,6 +184,9 @@ impl Informer {
 
     /// Takes one line of the watch.
     pub(crate) fn watched(&mut self, out: &mut Outbox, event: WatchEvent) -> Option<News> {
+        if let State::Watching { heard, .. } = &mut self.state {
+            *heard = out.now();
+        }
         match event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 self.advance(version_of(&object));
@@ -179,8 +217,18 @@ impl Informer {
         match self.state.clone() {
             State::Resting { version: Some(version) } => self.watch(out, version),
             State::Resting { version: None } | State::Absent => self.list(out),
-            State::Listing | State::Watching { .. } => {}
+            State::Watching { stream, version, heard } if heard + SILENCE <= out.now() => {
+                out.count("kube.watchSilent");
+                out.unwatch(stream);
+                self.watch(out, version);
+            }
+            State::Watching { heard, .. } => self.listen(out, heard),
+            State::Listing => {}
         }
+    }
+
+    fn listen(&self, out: &mut Outbox, heard: Time) {
+        out.wake_at(heard + SILENCE, Alarm::Informer(self.resource));
     }
 
     fn watch(&mut self, out: &mut Outbox, version: String) {
@@ -189,7 +237,9 @@ impl Informer {
         query.push(("allowWatchBookmarks".into(), "true".into()));
         query.push(("resourceVersion".into(), version.clone()));
         let stream = out.watch(get(self.resource.path(), query));
-        self.state = State::Watching { stream, version };
+        let heard = out.now();
+        self.state = State::Watching { stream, version, heard };
+        self.listen(out, heard);
     }
 
     fn advance(&mut self, seen: Option<String>) {
@@ -226,7 +276,7 @@ fn version_of(object: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use drawbridge_sim::Time;
+    use drawbridge_sim::{Span, Time};
     use serde_json::json;
 
     use super::*;
@@ -235,7 +285,7 @@ mod tests {
     /// Tells an informer so many things, one a second, and reads what it asks for.
     fn talk(resource: Resource, news: impl IntoIterator<Item = Said>) -> String {
         let mut informer = Informer::new(resource, &Config::as_shipped());
-        let mut out = Outbox::default();
+        let mut out = Outbox::new(Span::secs(30));
         informer.list(&mut out);
         let mut lines = said(&mut out);
         for (second, news) in news.into_iter().enumerate() {
@@ -276,6 +326,14 @@ mod tests {
     }
 
     fn said(out: &mut Outbox) -> Vec<String> {
+        let effects = out.finish();
+        let mut overdue = None;
+        for effect in &effects {
+            if let Effect::Kube { call, limits, .. } = effect {
+                out.answered(*call);
+                overdue = Some(Effect::WakeAt(limits.reply_by));
+            }
+        }
         let line = |effect| match effect {
             Effect::Kube { request, .. } => format!("  > list {}", request.path),
             Effect::KubeWatch { request, .. } => {
@@ -283,9 +341,10 @@ mod tests {
                 format!("  > watch {} from {version}", request.path)
             }
             Effect::WakeAt(at) => format!("  > wake at {at}"),
-            Effect::Slurm { .. } => "  > Slurm".into(),
+            Effect::Unwatch { .. } => "  > close the watch".into(),
+            Effect::Slurm { .. } | Effect::StepDown | Effect::Exit => "  > else".into(),
         };
-        out.finish().into_iter().map(line).collect()
+        effects.into_iter().filter(|effect| Some(effect) != overdue.as_ref()).map(line).collect()
     }
 
     fn object(version: &str) -> Arc<Value> {
@@ -312,6 +371,7 @@ mod tests {
         < Listed(200, "10")
           = replaced
           > watch /api/v1/nodes from 10
+          > wake at 00:05:01.000
         < Event(Added(Object {"metadata": Object {"resourceVersion": String("11")}}))
           = changed
         < Event(Bookmark("15"))
@@ -319,14 +379,45 @@ mod tests {
           > wake at 00:00:04.100
         < Woke
           > watch /api/v1/nodes from 15
+          > wake at 00:05:05.000
         < Event(Failed(410))
           > list /api/v1/nodes
         < Listed(200, "99")
           = replaced
           > watch /api/v1/nodes from 99
+          > wake at 00:05:07.000
         < Event(Deleted(Object {"metadata": Object {"resourceVersion": String("100")}}))
           = gone
         "#);
+    }
+
+    #[test]
+    fn a_watch_that_says_nothing_for_long_is_opened_anew_where_it_stood() {
+        let mut informer = Informer::new(Resource::Nodes, &Config::as_shipped());
+        let mut out = Outbox::new(Span::secs(30));
+        informer.watch(&mut out, "10".into());
+        let mut lines = said(&mut out);
+        for (secs, news) in [(60, Some("11")), (300, None), (360, None)] {
+            out.begin(Time::from_ms(secs * 1000));
+            match news {
+                Some(version) => {
+                    informer.watched(&mut out, WatchEvent::Bookmark(version.into()));
+                }
+                None => {
+                    out.due();
+                    informer.woke(&mut out);
+                }
+            }
+            lines.extend(said(&mut out));
+        }
+        insta::assert_snapshot!(lines.join("\n"), @"
+        > watch /api/v1/nodes from 10
+        > wake at 00:05:00.000
+        > wake at 00:06:00.000
+        > close the watch
+        > watch /api/v1/nodes from 11
+        > wake at 00:11:00.000
+        ");
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct StreamId(pub u64);
 pub enum Input {
     /// The process began. Always the first input, given once.
     Started,
+    /// The process is told to end. [`Effect::Exit`](crate::Effect::Exit) says when it may.
+    Stopping,
     /// A point in time that [`Effect::WakeAt`](crate::Effect::WakeAt) asked for has come.
     Woke,
     /// The Kubernetes API server answered, or the request or its reply was lost.
@@ -102,11 +104,11 @@ pub enum SlurmReply {
     Jobs(Vec<ObservedJob>),
     /// Every node.
     Nodes(Vec<NodeInfo>),
-    /// A change was made.
+    /// A change was made, or a question answered that asks for no more.
     Done,
 }
 
-/// Why there is no [`SlurmReply`].
+/// Why there is no [`SlurmReply`]. Of the first four, nothing was done; of the last two nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SlurmFault {
@@ -116,6 +118,21 @@ pub enum SlurmFault {
         number: i64,
         /// Slurm's own words.
         text: String,
+    },
+    /// The token is missing, expired or somebody else's.
+    Unauthorized {
+        /// Slurm's own words.
+        why: String,
+    },
+    /// The server doesn't know the path: it serves other versions.
+    NotServed {
+        /// What it said.
+        why: String,
+    },
+    /// slurmrestd, or slurmctld behind it, could not be reached.
+    Unreachable {
+        /// What the transport or slurmrestd said.
+        why: String,
     },
     /// The reply isn't what the API promises; the request may have taken effect.
     Unintelligible {
@@ -128,3 +145,32 @@ pub enum SlurmFault {
         why: String,
     },
 }
+
+impl SlurmFault {
+    /// Whether the request may have taken effect nevertheless.
+    pub fn leaves_doubt(&self) -> bool {
+        match self {
+            Self::Refused { .. }
+            | Self::Unauthorized { .. }
+            | Self::NotServed { .. }
+            | Self::Unreachable { .. } => false,
+            Self::Unintelligible { .. } | Self::Lost { .. } => true,
+        }
+    }
+}
+
+impl std::fmt::Display for SlurmFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused { number: 0, text } => f.write_str(text),
+            Self::Refused { number, text } => write!(f, "{text} (error {number})"),
+            Self::Unauthorized { why } => write!(f, "the token is not accepted: {why}"),
+            Self::NotServed { why } => write!(f, "not served: {why}"),
+            Self::Unreachable { why } => write!(f, "out of reach: {why}"),
+            Self::Unintelligible { why } => write!(f, "not understood: {why}"),
+            Self::Lost { why } => write!(f, "no reply: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for SlurmFault {}

@@ -85,6 +85,11 @@ impl OurJob {
         }
     }
 
+    /// Whether it has no script.
+    pub(crate) fn is_external(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.external)
+    }
+
     /// The rank of a pod in this job.
     pub(crate) fn pods(&self) -> &[ObjectKey] {
         self.mark.as_ref().map_or(&[], |mark| &mark.pods)
@@ -97,6 +102,8 @@ pub(crate) fn standing(state: &ObservedState) -> Standing {
         ObservedState::Pending | ObservedState::Configuring => Standing::Queued,
         ObservedState::Running => Standing::Running,
         ObservedState::Suspended => Standing::Suspended,
+        // Put back into the queue, while its last nodes come free: not over.
+        ObservedState::Completing(left) if standing(left) == Standing::Queued => Standing::Queued,
         ObservedState::Completing(ended) => Standing::Ended((**ended).clone()),
         ObservedState::Completed
         | ObservedState::Cancelled
@@ -210,5 +217,39 @@ impl Jobs {
         self.remove(id);
         self.by_workload.entry(job.workload.clone()).or_default().insert(id);
         self.by_id.insert(id, job);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_has_its_standing() {
+        use ObservedState as S;
+        let ended = |state: S| (state.clone(), Standing::Ended(state));
+        let completing = |state: S| S::Completing(Box::new(state));
+        let rows = [
+            (S::Pending, Standing::Queued),
+            (S::Configuring, Standing::Queued),
+            (S::Running, Standing::Running),
+            (S::Suspended, Standing::Suspended),
+            (completing(S::Pending), Standing::Queued),
+            (completing(S::Completed), Standing::Ended(S::Completed)),
+            (completing(S::NodeFail), Standing::Ended(S::NodeFail)),
+            ended(S::Completed),
+            ended(S::Cancelled),
+            ended(S::Failed),
+            ended(S::Timeout),
+            ended(S::NodeFail),
+            ended(S::Preempted),
+            ended(S::BootFail),
+            ended(S::Deadline),
+            ended(S::OutOfMemory),
+            (S::Unknown("REVOKED".into()), Standing::Unclear),
+        ];
+        for (state, expected) in rows {
+            assert_eq!(standing(&state), expected, "{state:?}");
+        }
     }
 }

@@ -11,25 +11,31 @@
 pub mod admission;
 mod annotations;
 mod backoff;
+mod base64;
 mod bridge;
 mod candidates;
 pub mod config;
 mod context;
+pub mod custody;
 mod desk;
 pub mod effect;
+mod election;
 mod ending;
 mod explain;
 mod facts;
 mod gate;
 mod informer;
 pub mod input;
+mod instance;
 mod jobs;
+pub mod link;
 mod mapping;
 mod mark;
 pub mod names;
 mod nodes;
 mod outbox;
 mod owners;
+mod plants;
 mod poller;
 mod ranks;
 mod requests;
@@ -39,9 +45,16 @@ mod translate;
 mod view;
 mod workload;
 
-pub use bridge::Bridge;
-pub use config::{Config, ConfigError, LabelExpression, LabelSelector, Placeholder, PollSeconds};
-pub use effect::{Effect, KubeRequest, Method, NodeTarget, SlurmRequest};
+pub use annotations::annotation_page;
+pub use bridge::{Bridge, Role};
+pub use config::{
+    Addresses, ClassPriority, Config, ConfigError, Features, LabelExpression, LabelSelector,
+    LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls,
+};
+pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};
 pub use input::{CallId, Input, KubeReply, Lost, SlurmFault, SlurmReply, StreamId, WatchEvent};
+pub use instance::{Duties, Instance};
 pub use names::{KubeNode, ObjectKey, Uid};
+pub use plants::Plant;
+pub use workload::STAGES;

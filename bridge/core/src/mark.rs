@@ -20,6 +20,12 @@ pub(crate) struct Mark {
     /// Ranks go round the nodes instead of filling one after the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cyclic: bool,
+    /// It has no script, so it hears no signals.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) external: bool,
+    /// How the pods of an external job ended: Slurm itself only knows that it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<Outcome>,
     /// The pods, in rank order.
     pub(crate) pods: Vec<ObjectKey>,
     version: u32,
@@ -27,9 +33,29 @@ pub(crate) struct Mark {
     pub(crate) workload: Uid,
 }
 
+/// How a workload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Outcome {
+    Succeeded,
+    Failed,
+}
+
 impl Mark {
     pub(crate) fn new(cluster: &str, workload: Uid, pods: Vec<ObjectKey>, cpus: u32) -> Self {
-        Self { cluster: cluster.into(), cpus, cyclic: false, pods, version: VERSION, workload }
+        let cluster = cluster.into();
+        let (cyclic, external, outcome) = (false, false, None);
+        Self { cluster, cpus, cyclic, external, outcome, pods, version: VERSION, workload }
+    }
+
+    /// The same mark, on a job with or without a script.
+    pub(crate) fn external(self, external: bool) -> Self {
+        Self { external, ..self }
+    }
+
+    /// The same mark, with how it ended.
+    pub(crate) fn ended(self, outcome: Outcome) -> Self {
+        Self { outcome: Some(outcome), ..self }
     }
 
     /// The same mark, with ranks that go round the nodes.
@@ -56,7 +82,10 @@ mod tests {
     fn a_mark_reads_as_it_was_written() {
         let mark = Mark::new("c1", "u1".into(), vec![ObjectKey::new("a", "b")], 4);
         insta::assert_snapshot!(mark.text(), @r#"{"cluster":"c1","cpus":4,"pods":["a/b"],"version":1,"workload":"u1"}"#);
-        assert_eq!(Mark::read(&mark.text(), "c1"), Some(mark));
+        assert_eq!(Mark::read(&mark.text(), "c1"), Some(mark.clone()));
+        let over = mark.external(true).ended(Outcome::Failed);
+        insta::assert_snapshot!(over.text(), @r#"{"cluster":"c1","cpus":4,"external":true,"outcome":"failed","pods":["a/b"],"version":1,"workload":"u1"}"#);
+        assert_eq!(Mark::read(&over.text(), "c1"), Some(over));
     }
 
     #[test]

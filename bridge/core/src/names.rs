@@ -20,8 +20,11 @@ pub const POD_GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
 pub const REASON_PREFIX: &str = "slurm-bridge:";
 /// Annotation: how ranks go to nodes, `block` or `cyclic`.
 pub const DISTRIBUTION: &str = "drawbridge.dev/distribution";
-/// The user under which the bridge talks to the Kubernetes API server.
-pub const BRIDGE_USER: &str = "system:serviceaccount:slurm-bridge:drawbridge";
+/// The user under which the bridge talks to the twin's API server; elsewhere its credentials say.
+pub const BRIDGE_USER: &str = "system:serviceaccount:drawbridge-system:drawbridge";
+/// The namespace that the bridge itself lives in, unless an operator chooses another. Never a managed
+/// one: its own pods would wait for webhooks that they have yet to serve.
+pub const BRIDGE_NAMESPACE: &str = "drawbridge-system";
 /// Condition on a Kubernetes node: whether Slurm would place something on it.
 pub const NODE_CONDITION: &str = "SlurmSchedulable";
 

@@ -89,13 +89,15 @@ impl Keeper {
         self.busy.remove(name);
     }
 
-    /// Drains what is cordoned and resumes what we drained, on the strength of a fresh node list.
+    /// Drains what is cordoned and resumes what we drained (or `any`, a planted defect), on the
+    /// strength of a fresh node list.
     pub(crate) fn sync(
         &mut self,
         out: &mut Outbox,
         mapping: &Mapping,
         node: &NodeView,
         info: &NodeInfo,
+        any: bool,
     ) {
         let kube = node.name();
         if mapping.slurm(&kube) != Some(&info.name) || self.updating.contains_key(&info.name) {
@@ -103,8 +105,13 @@ impl Keeper {
         }
         let drained = has(info, "DRAIN");
         let (state, what) = match (node.spec.unschedulable, drained) {
+            // Somebody has taken it out, and nothing starts there: to drain it would write over his
+            // reason, and to resume it later would undo what he did.
+            (true, false) if has(info, "DOWN") && !info.reason.is_empty() && !is_ours(info) => {
+                return;
+            }
             (true, false) => (NodeTarget::Drain, "unschedulable"),
-            (false, true) if is_ours(info) => (NodeTarget::Resume, "schedulable"),
+            (false, true) if is_ours(info) || any => (NodeTarget::Resume, "schedulable"),
             (true, true) | (false, true | false) => return,
         };
         let reason = format!("{REASON_PREFIX} Corresponding Kubernetes node ({kube}) is {what}");

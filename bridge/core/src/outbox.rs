@@ -2,16 +2,18 @@
 //!
 //! A request is remembered by its [`CallId`] with its [`Purpose`]; a reply finds its way back by it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
 use crate::{
-    effect::{Effect, KubeRequest, SlurmRequest},
+    effect::{Effect, KubeRequest, Limits, SlurmRequest},
     facts::{BridgeFact, FactSubject, Weight},
     informer::Resource,
     input::{CallId, StreamId},
+    link::{Probe, Question},
     names::{KubeNode, Uid},
+    slurm::Via,
 };
 
 /// Why a request was sent.
@@ -41,6 +43,10 @@ pub(crate) enum Purpose {
     Ending(JobId),
     /// A Slurm node drained or resumed.
     UpdateNode(SlurmNode),
+    /// Whether a slurmrestd can be used.
+    Probe,
+    /// The lease that says who leads.
+    Lease,
 }
 
 /// What an alarm is for. There is one alarm for each.
@@ -58,16 +64,46 @@ pub(crate) enum Alarm {
     Node(KubeNode),
     /// A job's end is due to be looked at again.
     Ending(JobId),
+    /// A reply is overdue.
+    Deadline,
+    /// The lease is due to be looked at, renewed or given up.
+    Lease,
+    /// The way to Slurm may be open again.
+    Link,
 }
 
+/// A request that was sent and not answered yet.
+#[derive(Clone, Debug)]
+struct Call {
+    purpose: Purpose,
+    /// For Slurm, once it was sent: by which way.
+    via: Option<Via>,
+    /// Once it was sent: until when an answer counts.
+    reply_by: Option<Time>,
+}
+
+/// How long the Kubernetes API server may take to answer.
+const KUBE_PATIENCE: Span = Span::secs(30);
+
 /// What a step has to say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outbox {
     now: Time,
     effects: Vec<Effect>,
     calls_made: u64,
     streams_made: u64,
-    calls: BTreeMap<CallId, Purpose>,
+    calls: BTreeMap<CallId, Call>,
+    /// The way to Slurm, while it is open.
+    via: Option<Via>,
+    /// How long Slurm may take to answer.
+    patience: Span,
+    /// Requests to Slurm that wait for the way to open.
+    waiting: VecDeque<(CallId, SlurmRequest)>,
+    deadlines: BTreeSet<(Time, CallId)>,
+    /// Nothing may be sent after this.
+    fence: Time,
+    /// What ends this life.
+    last: Option<Effect>,
     alarms: BTreeMap<Alarm, Time>,
     queue: BTreeSet<(Time, Alarm)>,
     announced: Option<Time>,
@@ -76,6 +112,28 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    /// An empty one. Slurm's answers are waited for so long.
+    pub(crate) fn new(patience: Span) -> Self {
+        Self {
+            now: Time::ZERO,
+            effects: Vec::new(),
+            calls_made: 0,
+            streams_made: 0,
+            calls: BTreeMap::new(),
+            via: None,
+            patience,
+            waiting: VecDeque::new(),
+            deadlines: BTreeSet::new(),
+            fence: Time::MAX,
+            last: None,
+            alarms: BTreeMap::new(),
+            queue: BTreeSet::new(),
+            announced: None,
+            facts: Vec::new(),
+            metrics: BTreeMap::new(),
+        }
+    }
+
     pub(crate) fn begin(&mut self, now: Time) {
         self.now = now;
     }
@@ -84,8 +142,21 @@ impl Outbox {
         self.now
     }
 
+    /// Nothing of what follows may be sent after this.
+    pub(crate) fn set_fence(&mut self, fence: Time) {
+        self.fence = fence;
+    }
+
     /// Everything to be done, and when to be woken.
     pub(crate) fn finish(&mut self) -> Vec<Effect> {
+        if let Some(last) = self.last.take() {
+            self.clear();
+            return vec![last];
+        }
+        match self.deadlines.first().map(|(at, _)| *at) {
+            Some(at) => self.wake_at(at, Alarm::Deadline),
+            None => self.cancel_alarm(&Alarm::Deadline),
+        }
         let next = self.queue.first().map(|(at, _)| *at);
         if next != self.announced {
             self.effects.extend(next.map(Effect::WakeAt));
@@ -102,15 +173,69 @@ impl Outbox {
     pub(crate) fn kube(&mut self, purpose: Purpose, request: KubeRequest) -> CallId {
         self.count("kube.requests");
         let call = self.call(purpose);
-        self.effects.push(Effect::Kube { call, request });
+        let limits = self.limits(call, None, KUBE_PATIENCE);
+        self.effects.push(Effect::Kube { call, limits, request });
         call
     }
 
+    /// The request is about to be sent: notes until when it counts.
+    fn limits(&mut self, id: CallId, via: Option<Via>, patience: Span) -> Limits {
+        let reply_by = self.now + patience;
+        if let Some(call) = self.calls.get_mut(&id) {
+            (call.via, call.reply_by) = (via, Some(reply_by));
+        }
+        self.deadlines.insert((reply_by, id));
+        Limits { send_by: self.fence, reply_by }
+    }
+
+    /// Asks Slurm: now if the way is open, or as soon as it is.
     pub(crate) fn slurm(&mut self, purpose: Purpose, request: SlurmRequest) -> CallId {
-        self.count(metric_of(&request));
         let call = self.call(purpose);
-        self.effects.push(Effect::Slurm { call, request });
+        match self.via {
+            Some(via) => self.send(call, via, request),
+            None => self.waiting.push_back((call, request)),
+        }
         call
+    }
+
+    fn send(&mut self, call: CallId, via: Via, request: SlurmRequest) {
+        self.count(metric_of(&request));
+        let limits = self.limits(call, Some(via), self.patience);
+        self.effects.push(Effect::Slurm { call, via, limits, request });
+    }
+
+    /// The way to Slurm is open: whatever waits is sent.
+    pub(crate) fn open(&mut self, via: Via) {
+        self.via = Some(via);
+        for (call, request) in std::mem::take(&mut self.waiting) {
+            self.send(call, via, request);
+        }
+    }
+
+    /// The way to Slurm is shut.
+    pub(crate) fn shut(&mut self) {
+        self.via = None;
+    }
+
+    /// Asks what the way to Slurm depends on.
+    pub(crate) fn probe(&mut self, probe: Probe) {
+        let request = match probe.question {
+            Question::Version => SlurmRequest::Ping,
+            Question::Token => SlurmRequest::TestToken,
+        };
+        let call = self.call(Purpose::Probe);
+        self.send(call, probe.via, request);
+    }
+
+    /// One of the requests that wait, which won't be sent.
+    pub(crate) fn drop_waiting(&mut self) -> Option<CallId> {
+        self.waiting.pop_front().map(|(call, _)| call)
+    }
+
+    /// A request whose answer is overdue, and whether it went to Slurm.
+    pub(crate) fn overdue(&self) -> Option<(CallId, bool)> {
+        let (_, id) = self.deadlines.first().filter(|(at, _)| *at <= self.now)?;
+        Some((*id, self.calls.get(id).is_some_and(|call| call.via.is_some())))
     }
 
     pub(crate) fn watch(&mut self, request: KubeRequest) -> StreamId {
@@ -121,16 +246,40 @@ impl Outbox {
         stream
     }
 
+    pub(crate) fn unwatch(&mut self, stream: StreamId) {
+        self.effects.push(Effect::Unwatch { stream });
+    }
+
+    /// Nothing of what is under way matters any more.
+    pub(crate) fn clear(&mut self) {
+        self.effects.clear();
+        self.calls.clear();
+        self.deadlines.clear();
+        self.waiting.clear();
+        self.alarms.clear();
+        self.queue.clear();
+    }
+
+    /// Ends this life: nothing but this is to be done.
+    pub(crate) fn end(&mut self, with: Effect) {
+        self.last = Some(with);
+    }
+
     fn call(&mut self, purpose: Purpose) -> CallId {
         self.calls_made += 1;
         let call = CallId(self.calls_made);
-        self.calls.insert(call, purpose);
+        self.calls.insert(call, Call { purpose, via: None, reply_by: None });
         call
     }
 
-    /// What the request was for; a second reply to it gets `None`.
-    pub(crate) fn answered(&mut self, call: CallId) -> Option<Purpose> {
-        self.calls.remove(&call)
+    /// What the request was for, and which way it went if it went to Slurm. A second reply to it, or
+    /// one after its deadline, gets `None`.
+    pub(crate) fn answered(&mut self, id: CallId) -> Option<(Purpose, Option<Via>)> {
+        let Call { purpose, via, reply_by } = self.calls.remove(&id)?;
+        if let Some(reply_by) = reply_by {
+            self.deadlines.remove(&(reply_by, id));
+        }
+        Some((purpose, via))
     }
 
     /// Sets the alarm, in place of what it was set to.
@@ -188,12 +337,15 @@ impl Outbox {
 
 fn metric_of(request: &SlurmRequest) -> &'static str {
     match request {
+        SlurmRequest::Ping => "slurm.ping",
+        SlurmRequest::TestToken => "slurm.testToken",
         SlurmRequest::Submit(_) => "slurm.submit",
         SlurmRequest::JobStates => "slurm.jobStates",
         SlurmRequest::Job(_) => "slurm.job",
         SlurmRequest::Jobs => "slurm.jobs",
         SlurmRequest::Cancel { .. } => "slurm.cancel",
         SlurmRequest::Nodes => "slurm.nodes",
+        SlurmRequest::Remark { .. } => "slurm.remark",
         SlurmRequest::UpdateNode { .. } => "slurm.updateNode",
     }
 }

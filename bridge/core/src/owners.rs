@@ -51,7 +51,7 @@ const KINDS: [(&str, &str); 14] = [
 #[derive(Clone, Debug)]
 enum Owner {
     Asked,
-    Known { meta: Arc<Meta>, read_at: Time },
+    Known { view: Arc<OwnerView>, read_at: Time },
     Unreadable { read_at: Time },
     Resting { until: Time },
 }
@@ -69,14 +69,24 @@ pub(crate) struct Owners {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Chain {
     /// All that can be read, the topmost first.
-    Known(Vec<Arc<Meta>>),
+    Known(Vec<Arc<OwnerView>>),
     /// An answer is still out: the workload will be named when it comes, or may ask again then.
     Open(Option<Time>),
 }
 
-#[derive(Deserialize)]
-struct OwnerView {
-    metadata: Meta,
+/// What we read of an owner.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct OwnerView {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: OwnerSpec,
+}
+
+/// What an owner says about its pods' time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct OwnerSpec {
+    pub(crate) active_deadline_seconds: Option<u64>,
 }
 
 impl Owners {
@@ -90,9 +100,9 @@ impl Owners {
             };
             match self.look_up(out, &reference, path) {
                 Ok(None) => break,
-                Ok(Some(meta)) => {
-                    next = meta.controller().cloned().filter(|_| chain.len() < DEPTH);
-                    chain.push(meta);
+                Ok(Some(view)) => {
+                    next = view.metadata.controller().cloned().filter(|_| chain.len() < DEPTH);
+                    chain.push(view);
                 }
                 Err(until) => {
                     let waiters = self.waiters.entry(reference.uid).or_default();
@@ -110,11 +120,11 @@ impl Owners {
         out: &mut Outbox,
         reference: &OwnerRef,
         path: String,
-    ) -> Result<Option<Arc<Meta>>, Option<Time>> {
+    ) -> Result<Option<Arc<OwnerView>>, Option<Time>> {
         let now = out.now();
         match self.known.get(&reference.uid) {
-            Some(Owner::Known { meta, read_at }) if now - *read_at < FRESH => {
-                Ok(Some(Arc::clone(meta)))
+            Some(Owner::Known { view, read_at }) if now - *read_at < FRESH => {
+                Ok(Some(Arc::clone(view)))
             }
             Some(Owner::Unreadable { read_at }) if now - *read_at < FRESH => Ok(None),
             Some(Owner::Asked) => Err(None),
@@ -145,7 +155,7 @@ impl Owners {
             Ok(reply) if reply.status == 200 => match OwnerView::deserialize(&*reply.body) {
                 // Another object by the same name isn't the owner.
                 Ok(view) if view.metadata.uid == uid => {
-                    Owner::Known { meta: Arc::new(view.metadata), read_at: now }
+                    Owner::Known { view: Arc::new(view), read_at: now }
                 }
                 Ok(_) | Err(_) => Owner::Unreadable { read_at: now },
             },

@@ -62,6 +62,8 @@ struct Beat {
 #[derive(Clone, Debug)]
 pub(crate) struct Poller {
     intervals: PollSeconds,
+    /// Whether jobs are of interest at all.
+    asks_for_jobs: bool,
     need: Need,
     /// How many jobs Slurm last listed, ours and others.
     listed: usize,
@@ -109,9 +111,10 @@ impl Beat {
 }
 
 impl Poller {
-    pub(crate) fn new(intervals: PollSeconds) -> Self {
+    pub(crate) fn new(intervals: PollSeconds, asks_for_jobs: bool) -> Self {
         Self {
             intervals,
+            asks_for_jobs,
             need: Need::Idle,
             listed: 0,
             states: Beat::default(),
@@ -126,7 +129,7 @@ impl Poller {
 
     /// Whether Slurm has said once what there is.
     pub(crate) fn is_synced(&self) -> bool {
-        self.all_jobs.answered.is_some() && self.nodes.answered.is_some()
+        (self.all_jobs.answered.is_some() || !self.asks_for_jobs) && self.nodes.answered.is_some()
     }
 
     /// The last question for all jobs that was answered.
@@ -138,17 +141,15 @@ impl Poller {
     pub(crate) fn ask(&mut self, out: &mut Outbox) {
         let now = out.now();
         let synced = self.is_synced();
+        // States say nothing to who doesn't know the jobs yet.
+        let (jobs, states) = (self.asks_for_jobs, self.asks_for_jobs && synced);
         let beats = [
-            (&mut self.all_jobs, Purpose::AllJobs, SlurmRequest::Jobs),
-            (&mut self.nodes, Purpose::SlurmNodes, SlurmRequest::Nodes),
-            (&mut self.states, Purpose::States, SlurmRequest::JobStates),
+            (&mut self.all_jobs, jobs, Purpose::AllJobs, SlurmRequest::Jobs),
+            (&mut self.nodes, true, Purpose::SlurmNodes, SlurmRequest::Nodes),
+            (&mut self.states, states, Purpose::States, SlurmRequest::JobStates),
         ];
         let mut next = Time::MAX;
-        for (beat, purpose, request) in beats {
-            // States say nothing to who doesn't know the jobs yet.
-            if purpose == Purpose::States && !synced {
-                continue;
-            }
+        for (beat, _, purpose, request) in beats.into_iter().filter(|(_, wanted, ..)| *wanted) {
             if beat.is_due(now) {
                 beat.asked = Some(out.slurm(purpose, request));
             }
@@ -170,6 +171,15 @@ impl Poller {
             self.reading.insert(job);
             out.slurm(Purpose::Job(job), SlurmRequest::Job(job));
         }
+    }
+
+    /// Slurm can be asked again after it couldn't: everything is asked now.
+    pub(crate) fn catch_up(&mut self, now: Time) {
+        for beat in [&mut self.all_jobs, &mut self.nodes, &mut self.states] {
+            beat.failures = 0;
+            beat.hurry(now);
+        }
+        self.wanted.append(&mut self.unread);
     }
 
     /// Sets how urgent job states are.

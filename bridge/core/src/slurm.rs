@@ -3,17 +3,30 @@
 //! Observed states are open ([`ObservedState::Unknown`]): a newer Slurm may say what we don't know,
 //! and that must be safe.
 
+mod version;
+
 use drawbridge_sim::{JobId, PartitionName, SlurmNode};
 use serde::{Deserialize, Serialize};
 
-/// A batch job to submit. Amounts are for the whole job unless the name says otherwise.
+pub use version::{ApiVersion, UnknownVersion};
+
+/// Where a request goes, and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Via {
+    /// Which slurmrestd, by its place in the configuration.
+    pub endpoint: usize,
+    /// The version of the API.
+    pub version: ApiVersion,
+}
+
+/// A job to submit. Amounts are for the whole job unless the name says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Submission {
     /// Job name.
     pub name: String,
-    /// The batch script.
-    pub script: String,
+    /// The batch script; an external job has none, and needs no slurmd.
+    pub script: Option<String>,
     /// Where to queue; Slurm's default partition if unset.
     pub partition: Option<PartitionName>,
     /// Account to charge.
@@ -52,12 +65,56 @@ pub struct Submission {
     pub time_limit_minutes: Option<u32>,
     /// An explicit priority.
     pub priority: Option<u32>,
+    /// When it may run, and what else.
+    pub wishes: Wishes,
     /// Whole nodes only.
     pub exclusive: bool,
     /// The mark by which we know our jobs, as JSON.
     pub admin_comment: String,
     /// Multi-category security label.
     pub mcs_label: Option<String>,
+}
+
+/// When a job may run, how urgent it is, and what else sbatch can be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Wishes {
+    /// Not before: seconds since the epoch.
+    pub begin_time: Option<u64>,
+    /// To be over by then: seconds since the epoch.
+    pub deadline: Option<u64>,
+    /// What it waits for, as sbatch writes it.
+    pub dependency: Option<String>,
+    /// Less urgent by so much.
+    pub nice: Option<i32>,
+    /// A user's comment.
+    pub comment: Option<String>,
+    /// Features that are preferred.
+    pub prefer: Option<String>,
+    /// A warning before the time limit.
+    pub signal: Option<WarningSignal>,
+    /// How many leaf switches, at most.
+    pub switches: Option<Switches>,
+}
+
+/// A signal some time before a job's limit, for its steps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WarningSignal {
+    /// Its name without `SIG`.
+    pub signal: String,
+    /// How long before.
+    pub seconds_before: u32,
+}
+
+/// How many leaf switches a job may lie under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Switches {
+    /// At most so many.
+    pub count: u32,
+    /// How long to wait for them, at most; slurm.conf's bound if unset.
+    pub wait_seconds: Option<u32>,
 }
 
 /// How much memory a job asks for, in MiB. There is no "nothing": Slurm would take the whole node.
@@ -162,4 +219,11 @@ pub struct NodeInfo {
     pub memory_mib: u64,
     /// Generic resources as configured: `gpu:4`.
     pub gres: String,
+}
+
+impl NodeInfo {
+    /// Whether it has no slurmd: only external jobs run there.
+    pub fn is_external(&self) -> bool {
+        self.state.iter().any(|flag| flag == "EXTERNAL")
+    }
 }

@@ -1,7 +1,10 @@
 //! From pods to a Slurm job: total, with refusals as data.
 
+mod dependency;
 mod resources;
 mod unsupported;
+
+use std::collections::BTreeSet;
 
 use drawbridge_sim::SlurmNode;
 
@@ -10,9 +13,10 @@ use crate::{
     config::Config,
     mark::Mark,
     names::Uid,
-    slurm::{Memory, Submission},
+    slurm::{Memory, Submission, Wishes},
     view::PodView,
 };
+pub(crate) use dependency::{Resolved, resolve};
 pub(crate) use resources::Ask;
 use unsupported::Unsupported;
 
@@ -39,6 +43,19 @@ pub(crate) struct Draft<'a> {
     /// Annotations that count, the topmost object's first.
     pub(crate) layers: &'a Layers<'a>,
     pub(crate) is_gang: bool,
+    /// The `activeDeadlineSeconds` of its owners, the shortest.
+    pub(crate) owners_deadline: Option<u64>,
+}
+
+/// What only a look around tells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Nodes that it must not use.
+    pub(crate) excluded_nodes: Vec<SlurmNode>,
+    /// What it waits for, in Slurm's terms.
+    pub(crate) dependency: Option<String>,
+    /// Nobody on its nodes could run a script.
+    pub(crate) external: bool,
 }
 
 /// Why pods can't become a job. Nothing but a change of theirs helps.
@@ -53,6 +70,9 @@ pub(crate) enum Refusal {
     /// A value in an annotation.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
+    /// What it waits for can't come.
+    #[error("{0}")]
+    Dependency(String),
     /// An amount in the pod.
     #[error("{place} asks for `{value}` of {resource}, which is no quantity")]
     Quantity { place: String, resource: String, value: String },
@@ -89,64 +109,89 @@ impl Shape {
         &self,
         config: &Config,
         draft: Draft<'_>,
-        excluded_nodes: Vec<SlurmNode>,
+        around: Surroundings,
     ) -> (Mark, Submission) {
-        let Annotations {
-            account,
-            constraints,
-            cpus_per_task,
-            distribution,
-            exclusive,
-            gres,
-            group_id,
-            job_name,
-            licenses,
-            max_nodes,
-            memory_per_node_mib,
-            min_nodes,
-            partition: _,
-            priority,
-            qos,
-            reservation,
-            time_limit_minutes,
-            user_id,
-            wckey,
-        } = self.annotations.clone();
-        let cpus_per_task = cpus_per_task.unwrap_or(self.ask.cpus);
+        let Surroundings { excluded_nodes, dependency, external } = around;
+        let said = self.annotations.clone();
+        let (priority, nice) = self.urgency(config, draft);
+        let cpus_per_task = said.cpus_per_task.unwrap_or(self.ask.cpus);
         let single = (!draft.is_gang).then_some(1);
         let pods = draft.pods.iter().map(|pod| pod.key()).collect();
         let mark = Mark::new(&config.cluster_id, draft.workload.clone(), pods, cpus_per_task)
-            .cyclic(distribution == Distribution::Cyclic);
+            .cyclic(said.distribution == Distribution::Cyclic)
+            .external(external);
+        let excluded: BTreeSet<_> =
+            excluded_nodes.into_iter().chain(said.exclude.unwrap_or_default()).collect();
         let job = Submission {
-            name: job_name.unwrap_or_else(|| draft.name.into()),
-            script: SCRIPT.into(),
+            name: said.job_name.unwrap_or_else(|| draft.name.into()),
+            script: (!external).then(|| SCRIPT.into()),
             partition: self.partition(config).map(Into::into),
-            account,
-            qos,
-            reservation,
-            wckey,
-            licenses,
-            constraints,
-            user_id,
-            group_id,
+            account: said.account,
+            qos: said.qos,
+            reservation: said.reservation,
+            wckey: said.wckey,
+            licenses: said.licenses,
+            constraints: said.constraints,
+            user_id: said.user_id,
+            group_id: said.group_id,
             tasks: u32::try_from(draft.pods.len()).unwrap_or(u32::MAX),
             cpus_per_task,
-            memory: self.memory(config, draft.is_gang, cpus_per_task, memory_per_node_mib),
-            tres_per_task: match (&gres, self.ask.gpus) {
+            memory: self.memory(config, draft.is_gang, cpus_per_task, said.memory_per_node_mib),
+            tres_per_task: match (&said.gres, self.ask.gpus) {
                 (Some(_), _) | (None, 0) => None,
                 (None, gpus) => Some(format!("gres/gpu:{gpus}")),
             },
-            tres_per_node: gres,
-            min_nodes: min_nodes.or(single),
-            max_nodes: max_nodes.or(single),
-            excluded_nodes,
-            time_limit_minutes,
+            tres_per_node: said.gres,
+            min_nodes: said.min_nodes.or(single),
+            max_nodes: said.max_nodes.or(single),
+            excluded_nodes: excluded.into_iter().collect(),
+            time_limit_minutes: self.time_limit_minutes(draft),
             priority,
-            exclusive: exclusive.unwrap_or(config.exclusive),
+            wishes: self.wishes(draft, dependency, nice),
+            exclusive: said.exclusive.unwrap_or(config.exclusive),
             admin_comment: mark.text(),
             mcs_label: config.mcs_label.clone(),
         };
         (mark, job)
+    }
+
+    fn wishes(&self, draft: Draft<'_>, dependency: Option<String>, nice: Option<i32>) -> Wishes {
+        let created = draft.pods.first().map_or(0, |pod| pod.metadata.created());
+        let Annotations { begin, comment, deadline, prefer, signal, switches, .. } =
+            self.annotations.clone();
+        Wishes {
+            begin_time: begin.map(|moment| moment.unix(created)),
+            deadline: deadline.map(|moment| moment.unix(created)),
+            dependency,
+            nice,
+            comment,
+            prefer,
+            signal,
+            switches,
+        }
+    }
+
+    /// The annotation's limit, or one that outlasts the deadline: Kubernetes ends a pod at its
+    /// deadline and calls it failed, while one that Slurm evicts might be started again.
+    fn time_limit_minutes(&self, draft: Draft<'_>) -> Option<u32> {
+        let of_pods: Option<Vec<_>> =
+            draft.pods.iter().map(|pod| pod.spec.active_deadline_seconds).collect();
+        let of_pods = of_pods.and_then(|deadlines| deadlines.into_iter().max());
+        let deadline = of_pods.into_iter().chain(draft.owners_deadline).min();
+        let limit = deadline.map(|secs| secs.div_ceil(60).saturating_add(1));
+        let limit = limit.map(|minutes| u32::try_from(minutes).unwrap_or(u32::MAX));
+        self.annotations.time_limit_minutes.or(limit)
+    }
+
+    /// Priority and nice: as annotated, else as the first pod's PriorityClass says.
+    fn urgency(&self, config: &Config, draft: Draft<'_>) -> (Option<u32>, Option<i32>) {
+        let Annotations { priority, nice, .. } = self.annotations;
+        if priority.is_some() || nice.is_some() {
+            return (priority, nice);
+        }
+        let class = draft.pods.first().and_then(|pod| pod.spec.priority_class_name.as_deref());
+        let class = class.and_then(|class| config.priority_classes.get(class));
+        class.map_or((None, None), |class| (class.priority, class.nice))
     }
 
     /// Memory for the pod alone, or for each CPU where pods may share a node.
@@ -166,6 +211,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{config::ClassPriority, slurm::Switches};
     use serde_json::{Value, json};
     use std::collections::BTreeMap;
 
@@ -192,9 +238,22 @@ mod tests {
             pods: &pods,
             layers: &[&annotations],
             is_gang,
+            owners_deadline: Some(3601),
         };
-        let shape = Shape::of(draft).unwrap();
-        shape.submission(&Config::as_shipped(), draft, vec!["n9".into()]).1
+        let config = Config {
+            priority_classes: [
+                ("high".into(), ClassPriority { priority: Some(900), nice: None }),
+                ("low".into(), ClassPriority { priority: None, nice: Some(50) }),
+            ]
+            .into(),
+            ..Config::as_shipped()
+        };
+        let around = Surroundings {
+            excluded_nodes: vec!["n9".into()],
+            dependency: Some("afterok:7".into()),
+            external: false,
+        };
+        Shape::of(draft).unwrap().submission(&config, draft, around).1
     }
 
     #[test]
@@ -236,6 +295,58 @@ mod tests {
         assert_eq!((job.cpus_per_task, job.memory), (2, Memory::PerNode(1024)));
         assert_eq!((job.tres_per_node.as_deref(), job.tres_per_task), (Some("gpu:a100:2"), None));
         assert_eq!((job.exclusive, job.name.as_str()), (true, "mine"));
+    }
+
+    #[test]
+    fn times_are_in_seconds_and_now_is_when_the_pod_was_created() {
+        let mut pod = pod("p", "1", None);
+        pod.metadata.creation_timestamp = Some("2026-01-01T00:00:00Z".into());
+        let annotations = json!({
+            "slurmjob.slinky.slurm.net/begin": "now+1hour",
+            "slurmjob.slinky.slurm.net/deadline": "2026-01-02T00:00:00Z",
+            "slurmjob.slinky.slurm.net/exclude": "n[1-2]",
+            "slurmjob.slinky.slurm.net/switches": "1@5",
+        });
+        let job = submission(&[pod], annotations, false);
+        let wishes = job.wishes;
+        assert_eq!(
+            (wishes.begin_time, wishes.deadline),
+            (Some(1_767_229_200), Some(1_767_312_000))
+        );
+        assert_eq!(job.excluded_nodes, ["n1".into(), "n2".into(), "n9".into()]);
+        assert_eq!(wishes.switches, Some(Switches { count: 1, wait_seconds: Some(300) }));
+        assert_eq!(wishes.dependency.as_deref(), Some("afterok:7"));
+    }
+
+    #[test]
+    fn the_limit_outlasts_the_deadline_unless_an_annotation_gives_one() {
+        let with = |secs| {
+            let mut pod = pod("p", "1", None);
+            pod.spec.active_deadline_seconds = secs;
+            pod
+        };
+        let limit = |pods: &[PodView]| submission(pods, json!({}), true).time_limit_minutes;
+        assert_eq!(limit(&[with(Some(60)), with(Some(61))]), Some(3), "the longest pod's");
+        assert_eq!(limit(&[with(None)]), Some(62), "its owner's");
+        assert_eq!(limit(&[with(Some(60)), with(None)]), Some(62), "one pod may run for ever");
+        let annotated = json!({ "slinky.slurm.net/timelimit": "5" });
+        let job = submission(&[with(Some(60))], annotated, false);
+        assert_eq!(job.time_limit_minutes, Some(5));
+    }
+
+    #[test]
+    fn a_priority_class_counts_where_no_annotation_does() {
+        let urgency = |class: &str, annotations| {
+            let mut pod = pod("p", "1", None);
+            pod.spec.priority_class_name = Some(class.into());
+            let job = submission(&[pod], annotations, false);
+            (job.priority, job.wishes.nice)
+        };
+        assert_eq!(urgency("high", json!({})), (Some(900), None));
+        assert_eq!(urgency("low", json!({})), (None, Some(50)));
+        assert_eq!(urgency("other", json!({})), (None, None));
+        let nice = json!({ "slurmjob.slinky.slurm.net/nice": "-5" });
+        assert_eq!(urgency("high", nice), (None, Some(-5)));
     }
 
     #[test]

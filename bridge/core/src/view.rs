@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_sim::{Epoch, Time};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,6 +31,8 @@ pub(crate) struct Meta {
     pub(crate) owner_references: Vec<OwnerRef>,
     #[serde(default)]
     pub(crate) deletion_timestamp: Option<String>,
+    #[serde(default)]
+    pub(crate) creation_timestamp: Option<String>,
 }
 
 /// A reference from an object to one that owns it.
@@ -71,6 +74,8 @@ pub(crate) struct PodSpec {
     pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) termination_grace_period_seconds: Option<u64>,
+    pub(crate) active_deadline_seconds: Option<u64>,
+    pub(crate) priority_class_name: Option<String>,
 }
 
 /// Resource names with quantities, which are text or plain numbers.
@@ -252,6 +257,12 @@ impl Meta {
         ObjectKey::new(&self.namespace, &self.name)
     }
 
+    /// When it was created, in seconds since 1970; the API server always says.
+    pub(crate) fn created(&self) -> u64 {
+        let at = self.creation_timestamp.as_deref().and_then(|text| Epoch::parse(text).ok());
+        at.map_or(0, |at| at.unix(Time::ZERO))
+    }
+
     /// The owner that controls this object.
     pub(crate) fn controller(&self) -> Option<&OwnerRef> {
         self.owner_references.iter().find(|owner| owner.controller)
@@ -299,6 +310,11 @@ impl PodView {
     /// Waits for a place: not bound, not over, not on its way out.
     pub(crate) fn wants_a_place(&self) -> bool {
         !self.is_bound() && !self.is_terminal() && !self.is_leaving()
+    }
+
+    /// How long it may take to end, once it is told to.
+    pub(crate) fn grace_seconds(&self) -> u64 {
+        self.spec.termination_grace_period_seconds.unwrap_or(30)
     }
 
     pub(crate) fn is_gated(&self) -> bool {

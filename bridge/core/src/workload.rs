@@ -6,7 +6,7 @@
 //!   ▲  ▲  ▲        │   │                                                                 │
 //!   │  │  │ found  │   │ no answer                                                all bound
 //!   │  │  └────── Doubtful                                                               ▼
-//!   │  └── BackingOff, Refused ◀── Slurm said no                                      Running
+//!   │  └── BackingOff, Refused, Blocked ◀── Slurm, or we, said no                     Running
 //!   │                                                                                    │
 //!   │   pods left that still want a place         job over, or queued again              │
 //!   └───────────────── Ending ◀───────────────────────── Evicting ◀──────────────────────┤
@@ -43,6 +43,8 @@ use crate::{
 
 /// How long a finalizer may wait for Slurm.
 const FINALIZER_BOUND: Span = Span::secs(30);
+/// How long to rest while Slurm can't be asked at all: as soon as it can, everybody is woken.
+const CUT_OFF: Span = Span::mins(10);
 /// How long after a submit in doubt Slurm is asked a second time.
 const SECOND_LOOK: Span = Span::secs(5);
 
@@ -69,6 +71,8 @@ pub(crate) enum Stage {
     BackingOff { until: Time, words: Option<String> },
     /// It can't run as it is; tried again when it changes, or after a long pause.
     Refused { until: Time, words: String, job: Option<Box<Submission>> },
+    /// What it depends on has no job yet; looked at again and again.
+    Blocked { until: Time, words: String },
     /// Its pods get the job's label and our finalizer.
     Marking { job: JobId },
     /// The job waits in Slurm's queue.
@@ -101,6 +105,8 @@ pub(crate) struct Workload {
     minimum: usize,
     /// Submits in a row that came to nothing.
     failures: u32,
+    /// The last reason against a job that was told.
+    told: Option<String>,
     /// Some pod failed, or went without saying how it ended.
     failed: bool,
     /// Some pod was bound.
@@ -123,6 +129,7 @@ impl Workload {
             joined_at: Time::ZERO,
             minimum: 1,
             failures: 0,
+            told: None,
             failed: false,
             was_bound: false,
             suspicion: None,
@@ -146,7 +153,10 @@ impl Workload {
     /// Whether a pod that comes now still belongs to it.
     pub(crate) fn takes(&self, jobs: &Jobs, pod: &PodView) -> Taking {
         match &self.stage {
-            Stage::Gathering | Stage::BackingOff { .. } | Stage::Refused { .. } => Taking::Yes,
+            Stage::Gathering
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Blocked { .. } => Taking::Yes,
             Stage::Evicting { .. } | Stage::Ending { .. } | Stage::Closed => Taking::Later,
             Stage::Submitting { mark, .. } if mark.pods.contains(&pod.key()) => Taking::Yes,
             Stage::Submitting { .. } => Taking::No,
@@ -171,9 +181,11 @@ impl Workload {
     pub(crate) fn need(&self) -> Need {
         match &self.stage {
             Stage::Running { .. } => Need::Running,
-            Stage::Gathering | Stage::BackingOff { .. } | Stage::Refused { .. } | Stage::Closed => {
-                Need::Idle
-            }
+            Stage::Gathering
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Blocked { .. }
+            | Stage::Closed => Need::Idle,
             Stage::Submitting { .. }
             | Stage::Doubtful { .. }
             | Stage::Marking { .. }
@@ -216,6 +228,11 @@ impl Workload {
             self.setback = None;
         }
         explain::tell_entry(self, context, &next);
+        if let Stage::Refused { words, .. } | Stage::Blocked { words, .. } = &next {
+            self.told = Some(words.clone());
+        } else if next != Stage::Gathering {
+            self.told = None;
+        }
         self.stage = next;
     }
 
@@ -230,6 +247,7 @@ impl Workload {
             Stage::Refused { until, words, job } => {
                 self.reconsider(context, until, &words, job.as_deref())
             }
+            Stage::Blocked { until, words } => self.reconsider(context, until, &words, None),
             Stage::Marking { job } => {
                 self.oversee(context, job).or_else(|| self.marked(context, job))
             }
@@ -267,6 +285,11 @@ impl Workload {
             Err(SlurmFault::Refused { number, text }) => {
                 self.refused(context, number, &text, submission)
             }
+            Err(
+                fault @ (SlurmFault::Unauthorized { .. }
+                | SlurmFault::NotServed { .. }
+                | SlurmFault::Unreachable { .. }),
+            ) => self.back_off(context, Some(explain::unreachable(&fault.to_string()))),
             Ok(_) | Err(SlurmFault::Unintelligible { .. } | SlurmFault::Lost { .. }) => {
                 context.poller.want_all_jobs(context.now());
                 Stage::Doubtful { since: context.out.last_call(), second: false }
@@ -316,6 +339,9 @@ impl Workload {
     }
 
     fn back_off(&mut self, context: &Context<'_>, words: Option<String>) -> Stage {
+        if context.is_cut_off {
+            return Stage::BackingOff { until: context.now() + CUT_OFF, words };
+        }
         self.failures += 1;
         Stage::BackingOff { until: context.now() + Backoff::REQUEST.after(self.failures), words }
     }
@@ -326,6 +352,11 @@ impl Workload {
         }
         context.out.wake_at(until, Alarm::Workload(self.id.clone()));
         None
+    }
+
+    /// Whether it was just told that this is why it can't run.
+    pub(crate) fn is_told(&self, words: &str) -> bool {
+        self.told.as_deref() == Some(words)
     }
 
     /// Whether nobody has joined for a while.
@@ -353,7 +384,45 @@ pub(crate) enum Taking {
     Later,
 }
 
+/// The names of all stages.
+pub const STAGES: [&str; 14] = [
+    "gathering",
+    "submitting",
+    "doubtful",
+    "backing off",
+    "refused",
+    "blocked",
+    "marking",
+    "waiting",
+    "placing",
+    "binding",
+    "running",
+    "evicting",
+    "ending",
+    "closed",
+];
+
 impl Stage {
+    /// Its name; one of [`STAGES`].
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Gathering => "gathering",
+            Self::Submitting { .. } => "submitting",
+            Self::Doubtful { .. } => "doubtful",
+            Self::BackingOff { .. } => "backing off",
+            Self::Refused { .. } => "refused",
+            Self::Blocked { .. } => "blocked",
+            Self::Marking { .. } => "marking",
+            Self::Waiting { .. } => "waiting",
+            Self::Placing { .. } => "placing",
+            Self::Binding { .. } => "binding",
+            Self::Running { .. } => "running",
+            Self::Evicting { .. } => "evicting",
+            Self::Ending { .. } => "ending",
+            Self::Closed => "closed",
+        }
+    }
+
     fn job(&self) -> Option<JobId> {
         match self {
             Self::Marking { job }
@@ -368,6 +437,7 @@ impl Stage {
             | Self::Doubtful { .. }
             | Self::BackingOff { .. }
             | Self::Refused { .. }
+            | Self::Blocked { .. }
             | Self::Closed => None,
         }
     }

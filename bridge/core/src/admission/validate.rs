@@ -9,20 +9,20 @@ use super::{allow, refuse, scheduler_name};
 use crate::{
     annotations::{self, Annotations},
     config::Config,
-    names::{BRIDGE_USER, JOB_ID_LABEL, NODE_ANNOTATION, WORKER_LABEL},
+    names::{JOB_ID_LABEL, NODE_ANNOTATION, WORKER_LABEL},
 };
 
 /// Why a NodeSet's own worker pod can't go through the bridge.
 pub(crate) const WORKER_REFUSED: &str = "a NodeSet's worker pod can't be scheduled by Slurm: it would wait for the capacity that it \
      itself provides; use another namespace or scheduler for it";
 
-pub(super) fn respond(config: &Config, request: &Value) -> Value {
+pub(super) fn respond(config: &Config, me: &str, request: &Value) -> Value {
     if scheduler_name(&request["object"]) != config.scheduler_name {
         return allow();
     }
     let fault = match request["operation"].as_str() {
         Some("CREATE") => on_create(&request["object"]),
-        Some("UPDATE") => on_update(request),
+        Some("UPDATE") => on_update(me, request),
         Some(_) | None => None,
     };
     fault.map_or_else(allow, |fault| refuse(403, &fault))
@@ -44,9 +44,9 @@ fn on_create(pod: &Value) -> Option<String> {
     Some(fault.into())
 }
 
-fn on_update(request: &Value) -> Option<String> {
+fn on_update(me: &str, request: &Value) -> Option<String> {
     let (new, old) = (&request["object"], &request["oldObject"]);
-    let ours = request["userInfo"]["username"] == BRIDGE_USER;
+    let ours = request["userInfo"]["username"] == me;
     if ours || new["status"]["phase"] != "Running" {
         return None;
     }
@@ -82,10 +82,11 @@ fn node(pod: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::BRIDGE_USER;
     use serde_json::json;
 
     fn judged(request: &Value) -> String {
-        let response = respond(&Config::as_shipped(), request);
+        let response = respond(&Config::as_shipped(), BRIDGE_USER, request);
         response["status"]["message"].as_str().unwrap_or("allowed").into()
     }
 
@@ -105,7 +106,7 @@ mod tests {
             (json!({}), &json!([{ "name": "gpu" }]), "can't schedule a pod with a resourceclaim, use the annotation slurmjob.slinky.slurm.net/gres to request devices instead"),
             (json!({ "labels": { WORKER_LABEL: "n" } }), &none, WORKER_REFUSED),
             (json!({ "ownerReferences": [{ "kind": "NodeSet" }] }), &none, WORKER_REFUSED),
-            (json!({ "annotations": { "slinky.slurm.net/timelmit": "60" } }), &none, "annotation slinky.slurm.net/timelmit is unknown; did you mean slinky.slurm.net/timelimit? (known after slinky.slurm.net/ are: account, constraints, cpu-per-task, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, partition, priority, qos, reservation, timelimit, user-id, wckey)"),
+            (json!({ "annotations": { "slinky.slurm.net/timelmit": "60" } }), &none, "annotation slinky.slurm.net/timelmit is unknown; did you mean slinky.slurm.net/timelimit? (known after slinky.slurm.net/ are: account, begin, comment, constraints, cpu-per-task, deadline, dependency, exclude, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, nice, partition, prefer, priority, qos, reservation, signal, switches, timelimit, user-id, wckey)"),
             (json!({ "annotations": { "slinky.slurm.net/timelimit": "1h" } }), &none, "annotation slinky.slurm.net/timelimit is `1h`, but must be a whole number of minutes, at least 1"),
         ];
         for (metadata, claims, expected) in rows {

@@ -5,7 +5,14 @@
 use serde_json::{Value, json};
 
 use super::{MUTATE_PATH, VALIDATE_PATH};
-use crate::config::Config;
+use crate::{config::Config, names::BRIDGE_NAMESPACE};
+
+/// The Service, as namespace and name, behind which we answer.
+pub const SERVICE: (&str, &str) = (BRIDGE_NAMESPACE, "drawbridge");
+/// What both configurations are called.
+pub const CONFIGURATION: &str = "slurm-bridge-admission";
+/// The webhooks of each: for managed namespaces, and for pods that name our scheduler.
+pub const WEBHOOKS: [&str; 2] = ["pods.slinky.slurm.net", "named.pods.slinky.slurm.net"];
 
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
@@ -26,7 +33,7 @@ fn configuration(config: &Config, kind: &str, path: &str, operations: &[&str]) -
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
-        "metadata": { "name": "slurm-bridge-admission" },
+        "metadata": { "name": CONFIGURATION },
         "webhooks": [
             by_namespace(config, path, operations),
             by_scheduler(config, path, operations),
@@ -35,7 +42,7 @@ fn configuration(config: &Config, kind: &str, path: &str, operations: &[&str]) -
 }
 
 fn by_namespace(config: &Config, path: &str, operations: &[&str]) -> Value {
-    let mut webhook = webhook("pods.slinky.slurm.net", path, operations);
+    let mut webhook = webhook(WEBHOOKS[0], path, operations);
     webhook["namespaceSelector"] = match config.namespace_selector() {
         Some(selector) => json!(selector),
         None => names(config, "In"),
@@ -44,7 +51,7 @@ fn by_namespace(config: &Config, path: &str, operations: &[&str]) -> Value {
 }
 
 fn by_scheduler(config: &Config, path: &str, operations: &[&str]) -> Value {
-    let mut webhook = webhook("named.pods.slinky.slurm.net", path, operations);
+    let mut webhook = webhook(WEBHOOKS[1], path, operations);
     if config.namespace_selector().is_none() {
         webhook["namespaceSelector"] = names(config, "NotIn");
     }
@@ -65,7 +72,7 @@ fn webhook(name: &str, path: &str, operations: &[&str]) -> Value {
     json!({
         "name": name,
         "clientConfig": {
-            "service": { "namespace": "slurm-bridge", "name": "drawbridge", "path": path },
+            "service": { "namespace": SERVICE.0, "name": SERVICE.1, "path": path },
         },
         "rules": [{
             "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],

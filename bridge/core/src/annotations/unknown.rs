@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{KEYS, OLD_PREFIX, PREFIX};
+use super::{
+    OLD_PREFIX, PREFIX,
+    keys::{self, KEYS},
+};
 
 /// What others write under the old prefix and we or Slinky's tools understand.
 const OTHERS: [&str; 4] = ["slurm-node", "slurm-nodename", "managed-node", "managed"];
@@ -18,11 +21,11 @@ pub(crate) fn unknown(annotations: &BTreeMap<String, String>) -> Option<String> 
             None => (OLD_PREFIX, full.strip_prefix(OLD_PREFIX)?, true),
         };
         let near = near(key);
-        if KEYS.contains(&key) || (shared && (OTHERS.contains(&key) || near.is_none())) {
+        if keys::key(key).is_some() || (shared && (OTHERS.contains(&key) || near.is_none())) {
             return None;
         }
         let meant = near.map_or(String::new(), |near| format!("; did you mean {prefix}{near}?"));
-        let all = KEYS.join(", ");
+        let all = keys::names();
         Some(format!("annotation {full} is unknown{meant} (known after {prefix} are: {all})"))
     })
 }
@@ -31,7 +34,7 @@ pub(crate) fn unknown(annotations: &BTreeMap<String, String>) -> Option<String> 
 fn near(key: &str) -> Option<&'static str> {
     let key = key.to_ascii_lowercase();
     let distance = |known: &str| strsim::damerau_levenshtein(&key, known);
-    let (distance, known) = KEYS.iter().map(|known| (distance(known), *known)).min()?;
+    let (distance, known) = KEYS.iter().map(|known| (distance(known.name), known.name)).min()?;
     (distance <= 2 && distance * 2 < known.len()).then_some(known)
 }
 
@@ -53,7 +56,7 @@ mod tests {
             ("slurmjob.slinky.slurm.net/timelmit", "annotation slurmjob.slinky.slurm.net/timelmit is unknown; did you mean slurmjob.slinky.slurm.net/timelimit?"),
             ("slurmjob.slinky.slurm.net/cpus-per-task", "annotation slurmjob.slinky.slurm.net/cpus-per-task is unknown; did you mean slurmjob.slinky.slurm.net/cpu-per-task?"),
             ("slurmjob.slinky.slurm.net/QOS", "annotation slurmjob.slinky.slurm.net/QOS is unknown; did you mean slurmjob.slinky.slurm.net/qos?"),
-            ("slurmjob.slinky.slurm.net/begin", "annotation slurmjob.slinky.slurm.net/begin is unknown"),
+            ("slurmjob.slinky.slurm.net/array", "annotation slurmjob.slinky.slurm.net/array is unknown"),
             ("slinky.slurm.net/partition", "taken"),
             ("slinky.slurm.net/partitoin", "annotation slinky.slurm.net/partitoin is unknown; did you mean slinky.slurm.net/partition?"),
             ("slinky.slurm.net/slurm-node", "taken"),
@@ -69,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_refusal_lists_what_exists() {
-        let annotations = BTreeMap::from([(format!("{PREFIX}begin"), "now".to_owned())]);
-        insta::assert_snapshot!(unknown(&annotations).unwrap(), @"annotation slurmjob.slinky.slurm.net/begin is unknown (known after slurmjob.slinky.slurm.net/ are: account, constraints, cpu-per-task, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, partition, priority, qos, reservation, timelimit, user-id, wckey)");
+        let annotations = BTreeMap::from([(format!("{PREFIX}array"), "1-4".to_owned())]);
+        insta::assert_snapshot!(unknown(&annotations).unwrap(), @"annotation slurmjob.slinky.slurm.net/array is unknown (known after slurmjob.slinky.slurm.net/ are: account, begin, comment, constraints, cpu-per-task, deadline, dependency, exclude, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, nice, partition, prefer, priority, qos, reservation, signal, switches, timelimit, user-id, wckey)");
     }
 }

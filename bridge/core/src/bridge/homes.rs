@@ -5,12 +5,15 @@
 //! exist, or an earlier generation of it is ending, its pods are parked. A pod that comes after the
 //! gang's job was submitted gets a job of its own.
 
+use std::sync::Arc;
+
 use drawbridge_sim::JobId;
 
 use super::Bridge;
 use crate::{
     ending::Farewell,
     names::{ObjectKey, Uid},
+    plants::{self, Plant},
     view::PodView,
     workload::{Taking, Workload},
 };
@@ -34,10 +37,27 @@ impl Bridge {
         }
     }
 
-    /// Ends a job of ours that stands for nobody.
+    /// Ends a job of ours that stands for nobody, as its pods ended: a bridge before us may have
+    /// let go of them and died before it could tell the job.
     pub(super) fn end_orphan(&mut self, job: JobId, workload: Uid) {
-        let why = "no workload needs it";
-        self.endings.begin(&mut self.out, job, workload, Farewell::Cancel, why);
+        let (farewell, why) = match self.farewell_of(job) {
+            Farewell::Cancel => (Farewell::Cancel, "no workload needs it"),
+            told @ (Farewell::Succeeded | Farewell::Failed) => (told, "its pods are over"),
+        };
+        self.endings.begin(&mut self.out, job, workload, farewell, why);
+    }
+
+    /// How the pods of a job without a workload ended. One that is gone didn't say.
+    fn farewell_of(&self, job: JobId) -> Farewell {
+        let label = job.to_string();
+        let ran = |pod: &&Arc<PodView>| pod.is_bound() && pod.job_label() == Some(&label);
+        let pods: Vec<_> = self.store.pods().filter(ran).collect();
+        let expected = self.jobs.get(job).map_or(0, |job| job.pods().len());
+        match pods.iter().filter(|pod| pod.succeeded()).count() {
+            _ if pods.is_empty() => Farewell::Cancel,
+            succeeded if succeeded < expected => Farewell::Failed,
+            _ => Farewell::Succeeded,
+        }
     }
 
     /// Finds the pod's workload, or makes one.
@@ -49,7 +69,8 @@ impl Bridge {
         let Some(pod) = self.store.pod(uid).cloned() else {
             return;
         };
-        if pod.is_terminal() && !pod.has_finalizer() {
+        let is_forgotten = self.config.has(Plant::ForgetsFinalizers);
+        if pod.is_terminal() && (is_forgotten || !pod.has_finalizer()) {
             return;
         }
         let group = pod.group().filter(|_| !self.has_own_job(&pod));
@@ -68,7 +89,8 @@ impl Bridge {
     }
 
     fn house_in_gang(&mut self, pod: &PodView, group: &ObjectKey) {
-        let Some(id) = self.store.group(group).map(|group| group.metadata.uid.clone()) else {
+        let found = plants::namesake(&self.config, &self.store, group);
+        let Some(id) = self.store.group(&found).map(|group| group.metadata.uid.clone()) else {
             return self.move_in(parked(group), Some(group), pod.uid());
         };
         let taking =

@@ -18,7 +18,7 @@ use crate::{
 
 impl Bridge {
     pub(super) fn kube_replied(&mut self, call: CallId, outcome: Result<KubeReply, Lost>) {
-        let Some(purpose) = self.out.answered(call) else {
+        let Some((purpose, _)) = self.out.answered(call) else {
             return;
         };
         match purpose {
@@ -40,6 +40,7 @@ impl Bridge {
                 }
                 self.touched_nodes.insert(node);
             }
+            Purpose::Lease => self.lease_replied(&outcome),
             Purpose::Note
             | Purpose::Submit(_)
             | Purpose::States
@@ -47,7 +48,8 @@ impl Bridge {
             | Purpose::Job(_)
             | Purpose::SlurmNodes
             | Purpose::Ending(_)
-            | Purpose::UpdateNode(_) => {}
+            | Purpose::UpdateNode(_)
+            | Purpose::Probe => {}
         }
     }
 

@@ -10,6 +10,7 @@ use crate::{
     mark::Mark,
     names::Uid,
     outbox::Purpose,
+    plants::{self, Plant},
     slurm::{NodeInfo, ObservedJob, ObservedState},
     workload::Stage,
 };
@@ -17,10 +18,17 @@ use crate::{
 type Outcome = Result<SlurmReply, SlurmFault>;
 
 impl Bridge {
+    /// Takes a reply, or the lack of one. Late ones are nobody's.
     pub(super) fn slurm_replied(&mut self, call: CallId, outcome: Outcome) {
-        let Some(purpose) = self.out.answered(call) else {
+        let Some((purpose, via)) = self.out.answered(call) else {
             return;
         };
+        self.learn_of_the_way(&purpose, via, outcome.as_ref().map(drop));
+        self.slurm_told(call, purpose, outcome);
+    }
+
+    /// Takes what came of a request, sent or not.
+    pub(super) fn slurm_told(&mut self, call: CallId, purpose: Purpose, outcome: Outcome) {
         if outcome.is_err() {
             self.out.count("slurm.faults");
         }
@@ -31,8 +39,8 @@ impl Bridge {
             Purpose::Job(job) => self.job_replied(call, job, outcome),
             Purpose::SlurmNodes => self.nodes_replied(outcome),
             Purpose::Ending(job) => {
-                let cluster = &self.config.cluster_id;
-                let progress = self.endings.replied(&mut self.out, cluster, job, &outcome);
+                let cluster = plants::cluster_asked_for(&self.config, &outcome);
+                let progress = self.endings.replied(&mut self.out, &cluster, job, &outcome);
                 if let Progress::Moved(workload) = progress {
                     self.touched.insert(workload);
                 }
@@ -42,7 +50,9 @@ impl Bridge {
                 self.keeper.synced(&mut self.out, &node, outcome.is_ok());
                 self.poller.want_nodes(self.out.now());
             }
-            Purpose::List(_)
+            Purpose::Probe
+            | Purpose::Lease
+            | Purpose::List(_)
             | Purpose::Owner(_)
             | Purpose::Pod(_)
             | Purpose::Note
@@ -162,7 +172,8 @@ impl Bridge {
     }
 
     fn mark_of(&self, job: &ObservedJob) -> Option<Mark> {
-        Mark::read(&job.admin_comment, &self.config.cluster_id)
+        let cluster = plants::cluster_of(&self.config, &job.admin_comment);
+        Mark::read(&job.admin_comment, &cluster)
     }
 
     fn nodes_replied(&mut self, outcome: Outcome) {
@@ -189,10 +200,14 @@ impl Bridge {
     }
 
     fn sync_nodes(&mut self) {
+        if !self.duties.nodes {
+            return;
+        }
         for info in self.slurm_nodes.values() {
             if let Some(node) = self.mapping.kube(&info.name).and_then(|name| self.store.node(name))
             {
-                self.keeper.sync(&mut self.out, &self.mapping, node, info);
+                let any = self.config.has(Plant::ResumesAnything);
+                self.keeper.sync(&mut self.out, &self.mapping, node, info, any);
             }
         }
     }

@@ -67,6 +67,7 @@ impl Workload {
             | Stage::Doubtful { .. }
             | Stage::BackingOff { .. }
             | Stage::Refused { .. }
+            | Stage::Blocked { .. }
             | Stage::Running { .. }
             | Stage::Ending { .. }
             | Stage::Closed => None,
@@ -93,6 +94,7 @@ impl Workload {
             | Stage::Doubtful { .. }
             | Stage::BackingOff { .. }
             | Stage::Refused { .. }
+            | Stage::Blocked { .. }
             | Stage::Closed => true,
         }
     }
@@ -130,6 +132,5 @@ fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64
     };
     let free_at = end + u64::from(context.config.kill_wait_seconds);
     let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
-    let own = pod.spec.termination_grace_period_seconds.unwrap_or(30);
-    Some(left.clamp(1, own.max(1)))
+    Some(left.clamp(1, pod.grace_seconds().max(1)))
 }

@@ -8,6 +8,7 @@ use super::{Stage, Workload};
 use crate::{
     backoff::Backoff,
     candidates,
+    config::Placeholder,
     context::Context,
     effect::SlurmRequest,
     ending::Farewell,
@@ -16,19 +17,25 @@ use crate::{
     mark::Mark,
     outbox::{Alarm, Purpose},
     owners::Chain,
+    plants::Plant,
     ranks::rank,
     slurm::Submission,
-    translate::{Draft, Refusal, Shape},
+    translate::{Draft, Refusal, Resolved, Shape, Surroundings, resolve},
     view::PodView,
 };
 
 /// A gang is complete when nobody came for this long.
 pub(super) const QUIET: Span = Span::secs(1);
 
+/// After so long it is looked again whether what a workload waits for has its job.
+const LOOK_AGAIN: Span = Span::secs(2);
+
 /// What a workload comes to as a job.
 enum Drafted {
     /// Pods, owners or the group are missing.
     NotYet,
+    /// What it depends on has no job yet.
+    Blocked(String),
     Refused(Refusal),
     Ready(Box<Mark>, Box<Submission>),
 }
@@ -47,6 +54,7 @@ impl Workload {
         }
         match self.draft(context) {
             Drafted::NotYet => None,
+            Drafted::Blocked(words) => Some(Self::blocked(context.now(), words)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
             Drafted::Ready(mark, job) => {
                 if !context.gate.enter(&self.id) {
@@ -82,7 +90,10 @@ impl Workload {
             Drafted::Refused(refusal) if refused.is_some() || refusal.to_string() != words => {
                 return Some(self.refuse(context.now(), &refusal));
             }
-            Drafted::NotYet | Drafted::Refused(_) | Drafted::Ready(..) => {}
+            Drafted::Blocked(now) if now != words => {
+                return Some(Self::blocked(context.now(), now));
+            }
+            Drafted::NotYet | Drafted::Blocked(_) | Drafted::Refused(_) | Drafted::Ready(..) => {}
         }
         context.out.wake_at(until, Alarm::Workload(self.id.clone()));
         None
@@ -94,9 +105,16 @@ impl Workload {
         Stage::Refused { until, words: refusal.to_string(), job: None }
     }
 
+    fn blocked(now: Time, words: String) -> Stage {
+        Stage::Blocked { until: now + LOOK_AGAIN, words }
+    }
+
     /// Takes up the job that Slurm has for us, whoever submitted it. Of several the one with bound
     /// pods stays, else the one that runs, else the oldest; the others are surplus.
     pub(super) fn adopt(&mut self, context: &mut Context<'_>) -> Option<Stage> {
+        if context.config.has(Plant::AdoptsNothing) {
+            return None;
+        }
         let job = self.best_job(context)?;
         self.end_surplus(context, job);
         if let Some(mark) = context.job(job).and_then(|job| job.mark.clone()) {
@@ -123,6 +141,9 @@ impl Workload {
 
     /// Ends every other job of this workload.
     pub(super) fn end_surplus(&self, context: &mut Context<'_>, keep: JobId) {
+        if context.config.has(Plant::AdoptsNothing) {
+            return;
+        }
         let live = context.jobs.live_of(&self.id).map(|(id, _)| id);
         let surplus: Vec<_> = live.filter(|id| *id != keep).collect();
         for id in surplus {
@@ -216,18 +237,24 @@ impl Workload {
         };
         let group = self.group.as_ref().and_then(|group| context.store.group(group));
         let mut layers: Vec<&BTreeMap<String, String>> =
-            owners.iter().map(|owner| &owner.annotations).collect();
+            owners.iter().map(|owner| &owner.metadata.annotations).collect();
         layers.extend(group.map(|group| &group.metadata.annotations));
         layers.push(&first.metadata.annotations);
         let name = match &self.group {
             Some(group) => group.name().to_owned(),
             None => format!("k8s-pod-{}", first.metadata.name),
         };
-        let is_gang = self.group.is_some();
-        self.write(
-            context,
-            Draft { workload: &self.id, name: &name, pods: &pods, layers: &layers, is_gang },
-        )
+        let owners_deadline =
+            owners.iter().filter_map(|owner| owner.spec.active_deadline_seconds).min();
+        let draft = Draft {
+            workload: &self.id,
+            name: &name,
+            pods: &pods,
+            layers: &layers,
+            is_gang: self.group.is_some(),
+            owners_deadline,
+        };
+        self.write(context, draft)
     }
 
     fn write(&self, context: &Context<'_>, draft: Draft<'_>) -> Drafted {
@@ -237,8 +264,23 @@ impl Workload {
         };
         let partition = shape.partition(context.config);
         let excluded = candidates::excluded(context.field(), draft.pods, partition);
-        let excluded = excluded.into_iter().map(|(node, _)| node).collect();
-        let (mark, job) = shape.submission(context.config, draft, excluded);
+        let excluded_nodes: Vec<_> = excluded.into_iter().map(|(node, _)| node).collect();
+        let external = match context.config.placeholder {
+            Placeholder::Script => false,
+            Placeholder::External => true,
+            Placeholder::Auto => {
+                candidates::none_has_slurmd(context.slurm_nodes, &excluded_nodes, partition)
+            }
+        };
+        let wanted = shape.annotations.dependency.as_ref();
+        let dependency = match wanted.map(|wanted| resolve(wanted, context.store, draft.pods)) {
+            None => None,
+            Some(Resolved::Tell(text)) => text,
+            Some(Resolved::NotYet(words)) => return Drafted::Blocked(words),
+            Some(Resolved::Never(words)) => return Drafted::Refused(Refusal::Dependency(words)),
+        };
+        let around = Surroundings { excluded_nodes, dependency, external };
+        let (mark, job) = shape.submission(context.config, draft, around);
         Drafted::Ready(Box::new(mark), Box::new(job))
     }
 }

@@ -61,7 +61,7 @@ impl Workload {
         }
         let Some(trouble) = self.trouble(context, job, crowd) else {
             self.suspicion = None;
-            return self.shrunk(context, job, crowd);
+            return self.shrunk(context, job, crowd).or_else(|| self.runs_out(context, job));
         };
         self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
     }
@@ -171,6 +171,22 @@ impl Workload {
         })
     }
 
+    /// An external job frees its nodes the moment its limit comes: its pods must be gone by then.
+    fn runs_out(&self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
+        if !matches!(self.stage, Stage::Running { .. }) {
+            return None;
+        }
+        let ours = context.job(job).filter(|ours| ours.is_external())?;
+        let end = ours.seen()?.end_time?;
+        let grace = self.views(context).map(PodView::grace_seconds).max().unwrap_or_default();
+        let leave_at = context.author.epoch.time_of_unix(end.saturating_sub(grace));
+        if context.now() < leave_at {
+            context.out.wake_at(leave_at, Alarm::Workload(self.id.clone()));
+            return None;
+        }
+        Some(Stage::Evicting { job: Some(job), why: explain::runs_out(job) })
+    }
+
     /// All labelled and held?
     pub(super) fn marked(&self, context: &Context<'_>, job: JobId) -> Option<Stage> {
         let label = job.to_string();
@@ -236,8 +252,13 @@ impl Workload {
             return Some(Stage::Waiting { job });
         }
         let deadline = since + BINDING_BOUND;
-        if crowd.bound == 0 || context.now() < deadline {
+        if context.now() < deadline {
             context.out.wake_at(deadline, Alarm::Workload(self.id.clone()));
+            return None;
+        }
+        if crowd.bound == 0 {
+            // Nobody is torn from the others: each binding is tried until it succeeds. An alarm for a
+            // deadline that is over would ring at once, again and again.
             return None;
         }
         let why = "the gang could not be bound whole".into();

@@ -72,6 +72,7 @@ fn a_crash_between_submit_and_label_is_followed_by_adoption() {
     00:00:05.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
     "#);
     insta::assert_snapshot!(town.facts(), @"
+    http://slurm-restapi.slurm:6820 speaks v0.0.45
     adopted job 7 for pod a/p
     labelled pod a/p with job 7
     ");
@@ -137,6 +138,39 @@ fn a_job_of_ours_without_a_workload_is_cancelled() {
     let mut town = town.start();
     town.pass(5);
     insta::assert_snapshot!(town.dialogue(), @"00:00:00.000     > cancel job 7");
+}
+
+#[test]
+fn a_job_whose_pods_were_let_go_before_the_crash_ends_as_they_did() {
+    for (phases, state) in [
+        (["Succeeded", "Succeeded"], ObservedState::Completed),
+        (["Succeeded", "Failed"], ObservedState::Failed),
+    ] {
+        let mut town = Town::new().start();
+        town.group("g", 2);
+        for pod in ["w-0", "w-1"] {
+            town.pod(pod, 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
+        }
+        town.pass(3);
+        town.slurm("job 7 runs on n1", |slurm| slurm.start(7, &[("n1", 4)]));
+        town.pass(5);
+        for _ in 0..40 {
+            town.fate("read job 7", Fate::LoseRequest);
+        }
+        town.phase("w-0", phases[0]);
+        town.phase("w-1", phases[1]);
+        town.pass(35);
+        town.forget_fates();
+        town.crash();
+        let held =
+            |town: &Town, pod| town.kube.pod(pod).unwrap()["metadata"]["finalizers"] != json!([]);
+        assert!(!held(&town, "w-0") && !held(&town, "w-1"), "{}", town.dialogue());
+        assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Running);
+        town.restart();
+        town.pass(5);
+        let dialogue = town.dialogue();
+        assert_eq!(town.slurm.jobs[&JobId(7)].state, state, "{dialogue}");
+    }
 }
 
 #[test]

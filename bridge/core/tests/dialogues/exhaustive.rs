@@ -1,6 +1,10 @@
 //! A crash, a lost request and a lost reply at every single request of a story, one run each.
 
-use drawbridge_core::slurm::ObservedState;
+use drawbridge_core::{
+    Config,
+    config::Placeholder,
+    slurm::{ObservedJob, ObservedState},
+};
 use serde_json::{Value, json};
 
 use crate::town::{Fate, Town};
@@ -61,8 +65,7 @@ fn cancel_everything(town: &mut Town) {
     settle_without_starting(town);
 }
 
-fn begin(nth: Option<(usize, Fate)>) -> Town {
-    let mut town = Town::new();
+fn begin(mut town: Town, nth: Option<(usize, Fate)>) -> Town {
     if let Some((nth, fate)) = nth {
         town.fate_of_nth(nth, fate);
     }
@@ -94,12 +97,16 @@ fn settle_without_starting(town: &mut Town) {
 
 /// Plays the story undisturbed, then once for every request and every fate.
 fn every_fate(story: fn(&mut Town), judge: fn(&Town) -> Result<(), String>) {
-    let mut calm = begin(None);
+    every_fate_in(Town::new, story, judge);
+}
+
+fn every_fate_in(town: fn() -> Town, story: fn(&mut Town), judge: fn(&Town) -> Result<(), String>) {
+    let mut calm = begin(town(), None);
     story(&mut calm);
     judge(&calm).unwrap_or_else(|fault| panic!("{fault}\n{}", calm.dialogue()));
     for nth in 1..=calm.n_requests() {
         for fate in Fate::ALL {
-            let mut town = begin(Some((nth, fate)));
+            let mut town = begin(town(), Some((nth, fate)));
             story(&mut town);
             town.pass(700);
             if let Err(fault) = judge(&town) {
@@ -135,6 +142,18 @@ fn everything_ends_well_whatever_request_meets_its_fate() {
             let rank_0 = matches!(*name, "w-0" | "p");
             check(pod["spec"]["nodeName"] == if rank_0 { "n1" } else { "n2" }, "in rank order")
         })
+    });
+}
+
+#[test]
+fn external_jobs_say_how_they_ended_whatever_request_meets_its_fate() {
+    let town = || Town::with(Config { placeholder: Placeholder::External, ..Config::as_shipped() });
+    every_fate_in(town, run_to_the_end, |town| {
+        check(town.slurm.jobs.len() == 2, "one job for each workload")?;
+        let cancelled = states(town).iter().all(|state| **state == ObservedState::Cancelled);
+        check(cancelled, "both jobs are over")?;
+        let said = |job: &ObservedJob| job.admin_comment.contains(r#""outcome":"succeeded""#);
+        check(town.slurm.jobs.values().all(said), "their marks say how their pods ended")
     });
 }
 

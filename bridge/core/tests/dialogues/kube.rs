@@ -32,6 +32,10 @@ impl Kube {
         self.watches.push((stream, selector));
     }
 
+    pub(crate) fn unwatch(&mut self, stream: StreamId) {
+        self.watches.retain(|(open, _)| *open != stream);
+    }
+
     pub(crate) fn hang_up(&mut self) {
         self.watches.clear();
         self.pending.clear();

@@ -5,9 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod annotations;
 mod chaos;
 mod crashes;
 mod exhaustive;
+mod external;
 mod gangs;
 mod kube;
 mod load;

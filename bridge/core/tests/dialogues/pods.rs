@@ -27,6 +27,7 @@ fn a_pod_is_submitted_marked_placed_bound_and_its_job_ends_as_it_did() {
     00:00:04.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
     "#);
     insta::assert_snapshot!(town.facts(), @"
+    http://slurm-restapi.slurm:6820 speaks v0.0.45
     submitted job 7 for pod a/p (1 task of 4 CPUs, 1024 MiB)
     labelled pod a/p with job 7
     bound pod a/p to n2 (job 7, Slurm node n2)
@@ -99,7 +100,7 @@ fn a_deleted_pod_does_not_wait_for_a_slurm_that_is_away() {
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:02.000 < pod p deleted
     00:00:32.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
-    00:02:05.000     > cancel job 7
+    00:01:36.000     > cancel job 7
     "#);
 }
 
@@ -151,6 +152,26 @@ fn a_requeued_job_takes_its_bound_pod_along() {
     00:00:08.000 < pod p is Failed
     00:00:08.000     > cancel job 7
     00:00:08.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
+    "#);
+}
+
+#[test]
+fn a_job_on_its_way_back_into_the_queue_is_not_submitted_a_second_time() {
+    let mut town = Town::new().start();
+    town.pod("p", 4, &json!({}));
+    town.dialogue();
+    town.slurm("job 7 was started and requeued before anybody saw it", |slurm| {
+        let left = ObservedState::Completing(Box::new(ObservedState::Pending));
+        slurm.jobs.get_mut(&JobId(7)).unwrap().state = left;
+    });
+    town.pass(60);
+    town.slurm("job 7 runs on n1", |slurm| slurm.start(7, &[("n1", 4)]));
+    town.pass(2);
+    insta::assert_snapshot!(town.dialogue(), @r#"
+    00:00:00.000 < job 7 was started and requeued before anybody saw it
+    00:01:00.000 < job 7 runs on n1
+    00:01:01.000     > MergePatch pods/p {"metadata":{"annotations":{"slinky.slurm.net/slurm-node":"n1"}}}
+    00:01:01.000     > bind pods/p/binding to n1 {"slurm.job.id":"7","slurm.node":"n1"}
     "#);
 }
 

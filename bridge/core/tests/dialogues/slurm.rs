@@ -15,11 +15,19 @@ pub(crate) struct Slurm {
     pub(crate) next: u32,
     /// How the next submits are answered, instead of being accepted.
     pub(crate) refuse: Option<(i64, &'static str)>,
+    /// Nobody may write on jobs.
+    pub(crate) read_only: bool,
 }
 
 impl Default for Slurm {
     fn default() -> Self {
-        Self { jobs: BTreeMap::new(), nodes: BTreeMap::new(), next: 7, refuse: None }
+        Self {
+            jobs: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            next: 7,
+            refuse: None,
+            read_only: false,
+        }
     }
 }
 
@@ -84,6 +92,7 @@ impl Slurm {
 
     pub(crate) fn handle(&mut self, request: &SlurmRequest) -> Result<SlurmReply, SlurmFault> {
         Ok(match request {
+            SlurmRequest::Ping | SlurmRequest::TestToken => SlurmReply::Done,
             SlurmRequest::Submit(job) => {
                 if let Some((number, text)) = self.refuse {
                     return Err(SlurmFault::Refused { number, text: text.into() });
@@ -103,6 +112,16 @@ impl Slurm {
                         Some("USR1") => ObservedState::Completed,
                         Some(_) => ObservedState::Failed,
                     };
+                }
+                SlurmReply::Done
+            }
+            SlurmRequest::Remark { .. } if self.read_only => {
+                let text = "Access/permission denied".into();
+                return Err(SlurmFault::Refused { number: 2002, text });
+            }
+            SlurmRequest::Remark { job, admin_comment } => {
+                if let Some(job) = self.jobs.get_mut(job) {
+                    job.admin_comment.clone_from(admin_comment);
                 }
                 SlurmReply::Done
             }

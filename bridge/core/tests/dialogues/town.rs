@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use drawbridge_core::{
-    Bridge, Config, Effect, Input, KubeRequest, Lost, Method, SlurmFault, SlurmRequest,
+    Bridge, Config, Effect, Input, Instance, KubeRequest, Lost, Method, SlurmFault, SlurmRequest,
 };
 use drawbridge_sim::{Epoch, Span, Time};
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ impl Town {
         self.kube.hang_up();
         self.inbox.clear();
         self.wake = None;
-        self.bridge = Some(Bridge::new(self.config.clone(), Epoch::DEFAULT));
+        self.bridge = Some(Bridge::new(self.config.clone(), Instance::alone(Epoch::DEFAULT)));
         self.inbox.push_back(Input::Started);
         self.drain();
     }
@@ -141,6 +141,12 @@ impl Town {
     /// Decides what happens to the request of this number.
     pub(crate) fn fate_of_nth(&mut self, n: usize, fate: Fate) {
         self.nth.push((n, fate));
+    }
+
+    /// From now on no request meets a fate.
+    pub(crate) fn forget_fates(&mut self) {
+        self.fates.clear();
+        self.nth.clear();
     }
 
     /// Requests so far.
@@ -260,7 +266,7 @@ impl Town {
         let line = line(&effect);
         let fate = self.fates.iter().position(|(part, _)| line.contains(part.as_str()));
         let mut fate = fate.map(|at| self.fates.remove(at).1);
-        if !matches!(effect, Effect::WakeAt(_)) {
+        if !matches!(effect, Effect::WakeAt(_) | Effect::Unwatch { .. }) {
             self.sent += 1;
             assert!(self.sent < 1_000_000, "the bridge never comes to rest");
             if let Some((_, nth)) = self.nth.iter().find(|(n, _)| *n == self.sent).copied() {
@@ -274,7 +280,7 @@ impl Town {
         if fate == Some(Fate::CrashBefore) {
             return self.crash();
         }
-        let at_once = matches!(effect, Effect::WakeAt(_) | Effect::KubeWatch { .. });
+        let at_once = !matches!(effect, Effect::Kube { .. } | Effect::Slurm { .. });
         if let Some(transit) = self.transit.as_mut().filter(|_| !at_once) {
             transit.send(self.now, self.life, Parcel::Request(effect, fate));
             if fate == Some(Fate::CrashAfter) {
@@ -304,7 +310,12 @@ impl Town {
                 self.kube.watch(stream, &request);
                 None
             }
-            Effect::Kube { call, request } => {
+            Effect::Unwatch { stream } => {
+                self.kube.unwatch(stream);
+                None
+            }
+            Effect::StepDown | Effect::Exit => None,
+            Effect::Kube { call, request, .. } => {
                 let outcome = match fate {
                     Some(Fate::LoseRequest) => Err(Lost { why }),
                     Some(Fate::LoseReply) => {
@@ -315,7 +326,7 @@ impl Town {
                 };
                 Some(Input::KubeReplied { call, outcome })
             }
-            Effect::Slurm { call, request } => {
+            Effect::Slurm { call, request, .. } => {
                 if let SlurmRequest::Submit(job) = &request {
                     let partition = job.partition.as_ref().map(ToString::to_string);
                     self.partitions.push(partition);
@@ -356,11 +367,15 @@ impl Town {
 /// What every dialogue has and nobody wants to read.
 fn is_noise(effect: &Effect) -> bool {
     match effect {
-        Effect::WakeAt(_) | Effect::KubeWatch { .. } => true,
+        Effect::WakeAt(_) | Effect::KubeWatch { .. } | Effect::Unwatch { .. } => true,
+        Effect::StepDown | Effect::Exit => false,
         Effect::Kube { request, .. } => request.method == Method::Get,
         Effect::Slurm { request, .. } => !matches!(
             request,
-            SlurmRequest::Submit(_) | SlurmRequest::Cancel { .. } | SlurmRequest::UpdateNode { .. }
+            SlurmRequest::Submit(_)
+                | SlurmRequest::Cancel { .. }
+                | SlurmRequest::Remark { .. }
+                | SlurmRequest::UpdateNode { .. }
         ),
     }
 }
@@ -369,6 +384,9 @@ fn line(effect: &Effect) -> String {
     match effect {
         Effect::WakeAt(at) => format!("wake at {at}"),
         Effect::KubeWatch { request, .. } => format!("watch {}", request.path),
+        Effect::Unwatch { stream } => format!("close watch {}", stream.0),
+        Effect::StepDown => "step down".into(),
+        Effect::Exit => "exit".into(),
         Effect::Kube { request, .. } => kube_line(request),
         Effect::Slurm { request, .. } => slurm_line(request),
     }
@@ -399,16 +417,23 @@ fn kube_line(request: &KubeRequest) -> String {
 fn slurm_line(request: &SlurmRequest) -> String {
     match request {
         SlurmRequest::Submit(job) => format!(
-            "submit {}: {} x {} CPUs, {:?}, not on {:?}",
+            "submit {}{}: {} x {} CPUs, {:?}, not on {:?}{}",
+            if job.script.is_none() { "external " } else { "" },
             job.name,
             job.tasks,
             job.cpus_per_task,
             job.memory,
-            job.excluded_nodes.iter().map(ToString::to_string).collect::<Vec<_>>()
+            job.excluded_nodes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            job.wishes.dependency.iter().map(|on| format!(", {on}")).collect::<String>(),
         ),
         SlurmRequest::Cancel { job, signal: None } => format!("cancel job {job}"),
         SlurmRequest::Cancel { job, signal: Some(signal) } => format!("signal job {job} {signal}"),
+        SlurmRequest::Remark { job, admin_comment } => {
+            format!("write on job {job} {admin_comment}")
+        }
         SlurmRequest::UpdateNode { node, state, reason } => format!("{state:?} {node}: {reason}"),
+        SlurmRequest::Ping => "ping".into(),
+        SlurmRequest::TestToken => "test the token".into(),
         SlurmRequest::JobStates => "states".into(),
         SlurmRequest::Job(job) => format!("read job {job}"),
         SlurmRequest::Jobs => "all jobs".into(),
