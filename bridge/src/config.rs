@@ -3,9 +3,12 @@
 //! Form first (keys, types: [`yaml::parse`]), then meaning ([`check`]): names, labels, addresses.
 //! A scenario that holds a configuration inside checks it with the same [`check`].
 
-use drawbridge_core::{Config, ConfigError, LabelExpression, LabelSelector};
+use drawbridge_core::{Addresses, Config, ConfigError, LabelExpression, LabelSelector};
 
-use crate::yaml::{self, Locator, YamlError, path};
+use crate::{
+    slurm::client::Address,
+    yaml::{self, Locator, YamlError, path},
+};
 
 /// The longest name that Kubernetes allows for a namespace, a label's name or its value.
 const LONGEST_NAME: usize = 63;
@@ -28,7 +31,7 @@ pub fn check(config: &Config, locator: &Locator, at: &str) -> Result<(), YamlErr
         let said = place.error(&key_of(&error), &error.to_string());
         said.with_hint(error.hint())
     })?;
-    check_address(&config.slurm_rest_api, &place)?;
+    check_addresses(&config.slurm_rest_api, &place)?;
     for (i, name) in config.managed_namespaces.iter().enumerate() {
         check_namespace(name, &place.below(&path::index("managedNamespaces", i)))?;
     }
@@ -71,21 +74,35 @@ impl<'a, P: AsRef<str>> Place<'a, P> {
 /// The key that the core complains about, as the file spells it.
 fn key_of(error: &ConfigError) -> String {
     match error {
-        ConfigError::ExternalPlaceholder => "placeholder".to_owned(),
         ConfigError::DefaultMemory { .. } => "defaultMemory".to_owned(),
-        ConfigError::Empty { key } => (*key).to_owned(),
+        ConfigError::Empty { key: key @ ("schedulerName" | "clusterId" | "leaderElection.id") } => {
+            (*key).to_owned()
+        }
+        ConfigError::LeaseTimes => "leaderElection".to_owned(),
+        ConfigError::Empty { key } => format!("slurmRest.{key}"),
         ConfigError::ZeroPoll { key } => format!("pollSeconds.{key}"),
+        ConfigError::ClassPriority { class } => format!("priorityClasses.{class}"),
+        ConfigError::ZeroTimeout => "slurmRest.timeoutSeconds".to_owned(),
+        ConfigError::NoAddress => "slurmRestApi".to_owned(),
+        ConfigError::TwoTokens => "slurmRest.keyFile".to_owned(),
+        ConfigError::NobodyToSignFor => "slurmRest.keyFile".to_owned(),
+        ConfigError::HalfACertificate => "slurmRest.tls".to_owned(),
     }
 }
 
-fn check_address<P: AsRef<str>>(url: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    let host = rest.map(|rest| rest.split(['/', ':']).next().unwrap_or_default());
-    if host.is_some_and(|host| !host.is_empty() && !url.contains(char::is_whitespace)) {
-        return Ok(());
+fn check_addresses<P: AsRef<str>>(
+    addresses: &Addresses,
+    place: &Place<'_, P>,
+) -> Result<(), YamlError> {
+    for (i, address) in addresses.0.iter().enumerate() {
+        address.parse::<Address>().map_err(|error| {
+            let one = path::index("slurmRestApi", i);
+            let is_list = place.locator.locate(&place.path(&one)).is_some();
+            let at = if is_list { &one } else { "slurmRestApi" };
+            place.error(at, &error.to_string()).with_hint(error.hint())
+        })?;
     }
-    let error = place.error("slurmRestApi", &format!("`{url}` is not an address of slurmrestd"));
-    Err(error.with_hint("write it as `http://host:6820` or `https://host:6820`"))
+    Ok(())
 }
 
 fn check_namespace<P: AsRef<str>>(name: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
@@ -105,8 +122,8 @@ fn check_selector<P: AsRef<str>>(
 ) -> Result<(), YamlError> {
     for (key, value) in &selector.match_labels {
         let place = place.below(&path::key("matchLabels", key));
-        check_label_key(key, &place)?;
-        check_label_value(value, &place)?;
+        label_key_at(key, &place)?;
+        label_value_at(value, &place)?;
     }
     for (i, expression) in selector.match_expressions.iter().enumerate() {
         check_expression(expression, &place.below(&path::index("matchExpressions", i)))?;
@@ -119,9 +136,9 @@ fn check_expression<P: AsRef<str>>(
     place: &Place<'_, P>,
 ) -> Result<(), YamlError> {
     let LabelExpression { key, operator, values } = expression;
-    check_label_key(key, &place.below("key"))?;
+    label_key_at(key, &place.below("key"))?;
     for (i, value) in values.iter().enumerate() {
-        check_label_value(value, &place.below(&path::index("values", i)))?;
+        label_value_at(value, &place.below(&path::index("values", i)))?;
     }
     let (what, hint) = match (operator.as_str(), values.is_empty()) {
         ("In" | "NotIn", false) | ("Exists" | "DoesNotExist", true) => return Ok(()),
@@ -140,17 +157,22 @@ fn unknown_operator<P: AsRef<str>>(operator: &str, place: &Place<'_, P>) -> Yaml
     error.with_hint(format!("{meant}allowed here: {}", allowed.join(", ")))
 }
 
-fn check_label_key<P: AsRef<str>>(key: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
+/// Whether a label may have this name.
+pub(crate) fn is_label_key(key: &str) -> bool {
     let (prefix, name) = key.rsplit_once('/').unwrap_or(("-", key));
-    if !prefix.is_empty() && !prefix.contains('/') && !name.is_empty() && label_text(name) {
+    !prefix.is_empty() && !prefix.contains('/') && !name.is_empty() && is_label_value(name)
+}
+
+fn label_key_at<P: AsRef<str>>(key: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
+    if is_label_key(key) {
         return Ok(());
     }
     let error = place.error("", &format!("`{key}` can't be the name of a label"));
     Err(error.with_hint("write it as `name` or `domain/name`, of letters, digits, `-`, `_`, `.`"))
 }
 
-fn check_label_value<P: AsRef<str>>(value: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
-    if label_text(value) {
+fn label_value_at<P: AsRef<str>>(value: &str, place: &Place<'_, P>) -> Result<(), YamlError> {
+    if is_label_value(value) {
         return Ok(());
     }
     let error = place.error("", &format!("`{value}` can't be the value of a label"));
@@ -158,7 +180,8 @@ fn check_label_value<P: AsRef<str>>(value: &str, place: &Place<'_, P>) -> Result
         .with_hint("up to 63 letters, digits, `-`, `_`, `.`, with a letter or digit at the ends"))
 }
 
-fn label_text(text: &str) -> bool {
+/// Whether a label may have this value.
+pub(crate) fn is_label_value(text: &str) -> bool {
     let letters = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let mark = |letter: char| !letter.is_ascii_alphanumeric();
     let ends = text.starts_with(mark) || text.ends_with(mark);
@@ -199,13 +222,21 @@ partition: slurm-bridge
             "managedNamespace: [a]".to_owned(),
             "".to_owned(),
             "partition: a\nplaceholder: scirpt".to_owned(),
-            "placeholder: external".to_owned(),
             "exclusive: yes".to_owned(),
             "pollSeconds:\n  waiting: 1\n  nodes: 0".to_owned(),
             "partition: a\ndefaultMemory: 100Megs".to_owned(),
             "clusterId: \"\"".to_owned(),
             "partition: \"\"".to_owned(),
             "slurmRestApi: slurm:6820".to_owned(),
+            "slurmRestApi: []".to_owned(),
+            "slurmRestApi:\n- http://a\n- unix:b".to_owned(),
+            "slurmRestApi: {a: b}".to_owned(),
+            "slurmRest: {version: v0.0.39}".to_owned(),
+            "slurmRest: {timeoutSeconds: 0}".to_owned(),
+            "slurmRest:\n  tokenFile: a\n  keyFile: b".to_owned(),
+            "slurmRest: {keyFile: b}".to_owned(),
+            "slurmRest: {tls: {certFile: c}}".to_owned(),
+            "slurmRest: {tls: {caFile: ''}}".to_owned(),
             "managedNamespaces: [ok, Not_Ok]".to_owned(),
             "managedNamespaceSelector:\n  matchLabels:\n    a.b/c: 'x y'".to_owned(),
             "managedNamespaceSelector:\n  matchLabels:\n    /c: x".to_owned(),
@@ -216,17 +247,25 @@ partition: slurm-bridge
             format!("{selector}In\n    values: [a, -b]"),
         ];
         let lines: Vec<String> = table.iter().map(|text| complaint(text)).collect();
-        insta::assert_snapshot!(lines.join("\n"), @r#"
-        1:1: unknown key `managedNamespace` (did you mean `managedNamespaces`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, pollSeconds)
+        insta::assert_snapshot!(lines.join("\n"), @"
+        1:1: unknown key `managedNamespace` (did you mean `managedNamespaces`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, pollSeconds)
         1:1: the file is empty (write `{}` to take every default)
         2:14: unknown value `scirpt` (did you mean `script`? allowed here: auto, script, external)
-        1:14: placeholder `external` is not modelled yet (use `auto` or `script`)
         1:12: expected `true` or `false`, found `yes` (write one of the two, without quotes)
         3:10: pollSeconds.nodes is 0 (use a whole number of seconds, at least 1)
         2:16: defaultMemory `100Megs` is not a quantity (write a Kubernetes quantity such as `100Mi`)
         1:12: clusterId is empty (give it a name, or leave the key out)
         1:12: partition is empty (give it a name, or leave the key out)
-        1:15: `slurm:6820` is not an address of slurmrestd (write it as `http://host:6820` or `https://host:6820`)
+        1:15: `slurm:6820` is not an address of slurmrestd (write it as `http://host:6820`, `https://host:6820` or `unix:///path/to/socket`)
+        1:15: slurmRestApi is empty (name at least one address, such as `http://host:6820`)
+        3:3: `unix:b` is not an address of slurmrestd (write it as `http://host:6820`, `https://host:6820` or `unix:///path/to/socket`)
+        1:15: expected an address or a list of addresses, found map (no hint)
+        1:22: unknown value `v0.0.39` (did you mean `v0.0.40`? allowed here: v0.0.40, v0.0.41, v0.0.42, v0.0.43, v0.0.44, v0.0.45)
+        1:29: slurmRest.timeoutSeconds is 0 (use a whole number of seconds, at least 1)
+        3:12: the token comes from a file or is signed with a key, not both (leave one of tokenFile and keyFile out)
+        1:22: slurmRest.keyFile signs tokens, but nobody is named to sign them for (add userName, for example `userName: slurm`)
+        1:13: slurmRest.tls has only one of certFile and keyFile (give both, or neither)
+        1:27: tls.caFile is empty (give it a name, or leave the key out)
         1:25: `Not_Ok` can't be the name of a namespace (up to 63 small letters, digits and `-`, with no `-` at the ends)
         3:12: `x y` can't be the value of a label (up to 63 letters, digits, `-`, `_`, `.`, with a letter or digit at the ends)
         3:9: `/c` can't be the name of a label (write it as `name` or `domain/name`, of letters, digits, `-`, `_`, `.`)
@@ -235,7 +274,7 @@ partition: slurm-bridge
         4:15: `Exists` takes no values (remove `values:`)
         4:15: unknown operator `Notin` (did you mean `NotIn`? allowed here: In, NotIn, Exists, DoesNotExist)
         5:17: `-b` can't be the value of a label (up to 63 letters, digits, `-`, `_`, `.`, with a letter or digit at the ends)
-        "#);
+        ");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The journal: every input before the core is told, every effect before it is performed.
 //!
 //! ```text
+//!   {"at":0,"began":{"version":"0.1.0","config":{…},"instance":{…}}}
 //!   {"at":0,"input":"started"}
 //!   {"at":0,"effect":{"slurm":{"call":1,"request":"nodes"}}}
 //!   {"at":12,"input":{"slurmReplied":{"call":1,"outcome":{"Ok":{"nodes":[]}}}}}
@@ -15,11 +16,11 @@ mod replay;
 
 use std::io::{self, Write};
 
-use drawbridge_core::{Effect, Input};
+use drawbridge_core::{Config, Effect, Input, Instance};
 use drawbridge_sim::Time;
 use serde::{Deserialize, Serialize};
 
-pub use replay::{Difference, Replayed, replay};
+pub use replay::{Difference, Headless, Replayed, replay};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +31,30 @@ pub struct Entry {
     pub what: What,
 }
 
+/// A life of the bridge begins: all that its core knows of the world besides its inputs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Began {
+    /// Which drawbridge.
+    pub version: String,
+    /// What it is configured to do.
+    pub config: Config,
+    /// Which of its lives this is.
+    pub instance: Instance,
+}
+
+impl Began {
+    /// A life of this drawbridge.
+    pub fn now(config: Config, instance: Instance) -> Self {
+        Self { version: env!("CARGO_PKG_VERSION").to_owned(), config, instance }
+    }
+}
+
 /// What a line holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
+    /// A life begins.
+    Began(Box<Began>),
     /// The core was told this.
     Input(Input),
     /// The core wanted this done.
@@ -76,11 +98,13 @@ impl Damaged {
     }
 }
 
-/// The line as it is written. Exactly one of the two is set.
+/// The line as it is written. Exactly one of the three is set.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line<I, E> {
+struct Line<B, I, E> {
     at: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    began: Option<B>,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<I>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,14 +117,22 @@ impl<W: Write> Journal<W> {
         Self { to }
     }
 
+    /// Notes that a life begins.
+    pub fn began(&mut self, at: Time, began: &Began) -> io::Result<()> {
+        let (input, effect) = (None::<&Input>, None::<&Effect>);
+        self.append(&Line { at, began: Some(began), input, effect })
+    }
+
     /// Notes an input. Call it before the core is told.
     pub fn input(&mut self, at: Time, input: &Input) -> io::Result<()> {
-        self.append(&Line { at, input: Some(input), effect: None::<&Effect> })
+        let (began, effect) = (None::<&Began>, None::<&Effect>);
+        self.append(&Line { at, began, input: Some(input), effect })
     }
 
     /// Notes an effect. Call it before the effect is performed.
     pub fn effect(&mut self, at: Time, effect: &Effect) -> io::Result<()> {
-        self.append(&Line { at, input: None::<&Input>, effect: Some(effect) })
+        let (began, input) = (None::<&Began>, None::<&Input>);
+        self.append(&Line { at, began, input, effect: Some(effect) })
     }
 
     /// Gives back what it writes to.
@@ -134,20 +166,24 @@ pub fn read(bytes: &[u8]) -> Result<Lines, Damaged> {
 }
 
 fn entry(line: &[u8]) -> Result<Entry, String> {
-    let line: Line<Input, Effect> =
+    let line: Line<Box<Began>, Input, Effect> =
         serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    let what = match (line.input, line.effect) {
-        (Some(input), None) => What::Input(input),
-        (None, Some(effect)) => What::Effect(effect),
-        (None, None) => return Err("it has neither `input` nor `effect`".to_owned()),
-        (Some(_), Some(_)) => return Err("it has both `input` and `effect`".to_owned()),
+    let what = match (line.began, line.input, line.effect) {
+        (Some(began), None, None) => What::Began(began),
+        (None, Some(input), None) => What::Input(input),
+        (None, None, Some(effect)) => What::Effect(effect),
+        (_, _, _) => return Err("it needs exactly one of `began`, `input`, `effect`".to_owned()),
     };
     Ok(Entry { at: line.at, what })
 }
 
 #[cfg(test)]
 mod tests {
-    use drawbridge_core::{CallId, SlurmFault, SlurmReply, SlurmRequest};
+    use drawbridge_core::{
+        CallId, Limits, SlurmFault, SlurmReply, SlurmRequest,
+        slurm::{ApiVersion, Via},
+    };
+    use drawbridge_sim::Epoch;
 
     use super::*;
 
@@ -158,8 +194,10 @@ mod tests {
     fn sample() -> Vec<u8> {
         let mut journal = Journal::new(Vec::new());
         journal.input(Time::ZERO, &Input::Started).unwrap();
-        let request = SlurmRequest::Nodes;
-        journal.effect(Time::ZERO, &Effect::Slurm { call: CallId(1), request }).unwrap();
+        let (call, request) = (CallId(1), SlurmRequest::Nodes);
+        let via = Via { endpoint: 0, version: ApiVersion::V42 };
+        let limits = Limits { send_by: Time::from_ms(10_000), reply_by: Time::from_ms(30_000) };
+        journal.effect(Time::ZERO, &Effect::Slurm { call, via, limits, request }).unwrap();
         journal.input(Time::from_ms(12), &replied(Ok(SlurmReply::Nodes(vec![])))).unwrap();
         let lost = SlurmFault::Lost { why: "é".into() };
         journal.input(Time::from_ms(13), &replied(Err(lost))).unwrap();
@@ -171,7 +209,7 @@ mod tests {
     fn a_journal_is_lines_that_a_person_can_read() {
         insta::assert_snapshot!(String::from_utf8(sample()).unwrap(), @r#"
         {"at":0,"input":"started"}
-        {"at":0,"effect":{"slurm":{"call":1,"request":"nodes"}}}
+        {"at":0,"effect":{"slurm":{"call":1,"via":{"endpoint":0,"version":"v0.0.42"},"limits":{"sendBy":10000,"replyBy":30000},"request":"nodes"}}}
         {"at":12,"input":{"slurmReplied":{"call":1,"outcome":{"Ok":{"nodes":[]}}}}}
         {"at":13,"input":{"slurmReplied":{"call":1,"outcome":{"Err":{"lost":{"why":"é"}}}}}}
         {"at":13,"effect":{"wakeAt":1000}}
@@ -188,11 +226,21 @@ mod tests {
         let mut again = Journal::new(Vec::new());
         for Entry { at, what } in &lines.entries {
             match what {
+                What::Began(began) => again.began(*at, began).unwrap(),
                 What::Input(input) => again.input(*at, input).unwrap(),
                 What::Effect(effect) => again.effect(*at, effect).unwrap(),
             }
         }
         assert_eq!(again.into_inner(), bytes);
+    }
+
+    #[test]
+    fn a_life_begins_with_all_that_the_core_is_told() {
+        let began = Began::now(Config::as_shipped(), Instance::alone(Epoch::DEFAULT));
+        let mut journal = Journal::new(Vec::new());
+        journal.began(Time::ZERO, &began).unwrap();
+        let read = read(&journal.into_inner()).unwrap().entries;
+        assert_eq!(read, [Entry { at: Time::ZERO, what: What::Began(Box::new(began)) }]);
     }
 
     #[test]

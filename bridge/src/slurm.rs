@@ -1,62 +1,33 @@
-//! slurmrestd's wire form: the core's requests as HTTP, and HTTP replies in the core's terms.
+//! slurmrestd's wire form, and the client that speaks it.
 //!
 //! ```text
-//!   SlurmRequest ── encode ──▶ HttpRequest ──▶ slurmrestd
-//!                                                  │
+//!   SlurmRequest ─ encode ─▶ HttpRequest ─▶ Client ─▶ slurmrestd
+//!   any Call ─────────────────▲                │
+//!                                              ▼
 //!   SlurmReply or SlurmFault ◀── decode ── status, body
 //! ```
 //!
-//! One module per family of API versions, written from recorded exchanges with the real daemon and
-//! from its OpenAPI document. What is odd about the real one is dealt with here, so that the core
-//! sees only three endings: an answer, a refusal, or something that may have taken effect.
+//! | module | what it knows |
+//! |---|---|
+//! | [`calls`] | every question, with the tables of what differs between versions |
+//! | [`types`] | every answer: one set of full types for v0.0.40 to v0.0.45 |
+//! | [`reply`] | what surrounds an answer, and (in `fault`) what an answer isn't |
+//! | [`client`] | sends one request and decides nothing: TCP, TLS, Unix sockets, memory; tokens |
+//! | [`session`] | one question after the other for command-line tools, with the core's [`Link`] |
+//!
+//! Written from recorded exchanges with the real daemon and from its OpenAPI documents. What is odd
+//! about the real one is dealt with here, so that the core sees only endings that it can act on.
+//!
+//! [`Link`]: drawbridge_core::link::Link
 
-mod v0_0_42;
-mod wire;
+pub mod calls;
+pub mod client;
+mod effects;
+mod fault;
+mod http;
+pub mod reply;
+pub mod session;
+pub mod types;
 
-use drawbridge_core::{SlurmFault, SlurmReply, SlurmRequest};
-use serde_json::Value;
-
-/// One HTTP request to slurmrestd, without authentication.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HttpRequest {
-    /// What to do.
-    pub method: HttpMethod,
-    /// For example `/slurm/v0.0.42/job/7`; names in it are percent-encoded.
-    pub path: String,
-    /// Query parameters, in order, not yet escaped.
-    pub query: Vec<(String, String)>,
-    /// JSON to send.
-    pub body: Option<Value>,
-}
-
-/// The methods that slurmrestd knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpMethod {
-    /// Read.
-    Get,
-    /// Create or change.
-    Post,
-    /// Cancel or signal.
-    Delete,
-}
-
-impl HttpMethod {
-    /// As HTTP writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
-}
-
-/// The request as slurmrestd understands it (v0.0.42).
-pub fn encode(request: &SlurmRequest) -> HttpRequest {
-    v0_0_42::encode(request)
-}
-
-/// What slurmrestd's reply to this request means. A body that isn't JSON is a `Value::String`.
-pub fn decode(request: &SlurmRequest, status: u16, body: &Value) -> Result<SlurmReply, SlurmFault> {
-    v0_0_42::decode(request, status, body)
-}
+pub use effects::{decode, encode};
+pub use http::{HttpMethod, HttpRequest};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use drawbridge_core::{Bridge, Config, Effect, Input};
-use drawbridge_sim::{Epoch, Time};
+use drawbridge_core::{Bridge, Effect, Input};
+use drawbridge_sim::Time;
 
-use super::{Entry, What};
+use super::{Began, Entry, What};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Replayed {
     pub inputs: u64,
     /// How many effects were the same.
     pub effects: u64,
+    /// How many lives the journal holds.
+    pub lives: u64,
     /// The first thing that wasn't; the replay stops there.
     pub difference: Option<Box<Difference>>,
 }
@@ -47,27 +49,44 @@ fn json(part: &Option<impl serde::Serialize>) -> String {
     text.and_then(Result::ok).unwrap_or_else(|| "nothing".to_owned())
 }
 
-/// Steps a fresh bridge through the inputs and compares its effects with the recorded ones.
+/// A journal that can't be gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: an input before any life has begun")]
+pub struct Headless {
+    /// Which line, from 1.
+    pub line: usize,
+}
+
+impl Headless {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        "a journal begins with a line `began`, which says how the bridge was configured"
+    }
+}
+
+/// Steps bridges through the inputs and compares their effects with the recorded ones.
 ///
-/// [`Input::Started`] begins a new life: a journal may hold several. The effects of the very last
-/// input may be cut short, as a crash would.
-pub fn replay(entries: &[Entry], config: &Config, epoch: Epoch) -> Replayed {
-    let mut bridge = Bridge::new(config.clone(), epoch);
-    let mut result = Replayed { inputs: 0, effects: 0, difference: None };
+/// A journal may hold several lives. The effects of a life's very last input may be cut short, as a
+/// crash would.
+pub fn replay(entries: &[Entry]) -> Result<Replayed, Headless> {
+    let mut bridge: Option<Bridge> = None;
+    let mut result = Replayed { inputs: 0, effects: 0, lives: 0, difference: None };
     let mut rest = entries.iter().enumerate().peekable();
     let mut open = Open { at: Time::ZERO, after: None, wanted: Vec::new().into_iter() };
     while let Some((i, entry)) = rest.next() {
         match &entry.what {
+            What::Began(began) => {
+                let Began { config, instance, .. } = &**began;
+                bridge = Some(Bridge::new(config.clone(), instance.clone()));
+                result.lives += 1;
+                open = Open { at: entry.at, after: None, wanted: Vec::new().into_iter() };
+            }
             What::Effect(recorded) => match open.compare(i, recorded) {
                 None => result.effects += 1,
-                difference => {
-                    return Replayed { difference, ..result };
-                }
+                difference => return Ok(Replayed { difference, ..result }),
             },
             What::Input(input) => {
-                if *input == Input::Started {
-                    bridge = Bridge::new(config.clone(), epoch);
-                }
+                let bridge = bridge.as_mut().ok_or(Headless { line: i + 1 })?;
                 result.inputs += 1;
                 let wanted = bridge.step(entry.at, input.clone()).into_iter();
                 open = Open { at: entry.at, after: Some(input), wanted };
@@ -75,10 +94,10 @@ pub fn replay(entries: &[Entry], config: &Config, epoch: Epoch) -> Replayed {
         }
         let more = matches!(rest.peek(), Some((_, Entry { what: What::Input(_), .. })));
         if let Some(difference) = more.then(|| open.unrecorded(i + 1)).flatten() {
-            return Replayed { difference: Some(difference), ..result };
+            return Ok(Replayed { difference: Some(difference), ..result });
         }
     }
-    result
+    Ok(result)
 }
 
 /// The effects of one input that the journal has yet to show.
@@ -114,7 +133,15 @@ impl<I: Iterator<Item = Effect>> Open<'_, I> {
 
 #[cfg(test)]
 mod tests {
+    use drawbridge_core::{Config, Instance};
+    use drawbridge_sim::Epoch;
+
     use super::*;
+
+    fn began() -> Entry {
+        let began = Began::now(Config::as_shipped(), Instance::alone(Epoch::DEFAULT));
+        Entry { at: Time::ZERO, what: What::Began(Box::new(began)) }
+    }
 
     fn told(at: u64, input: Input) -> Entry {
         Entry { at: Time::from_ms(at), what: What::Input(input) }
@@ -126,8 +153,8 @@ mod tests {
 
     /// The life of a real bridge that hears nothing but its alarm clock.
     fn life() -> Vec<Entry> {
-        let mut bridge = Bridge::new(Config::as_shipped(), Epoch::DEFAULT);
-        let mut entries = Vec::new();
+        let mut bridge = Bridge::new(Config::as_shipped(), Instance::alone(Epoch::DEFAULT));
+        let mut entries = vec![began()];
         for (at, input) in [(0, Input::Started), (1000, Input::Woke), (2000, Input::Woke)] {
             entries.push(told(at, input.clone()));
             let effects = bridge.step(Time::from_ms(at), input);
@@ -137,7 +164,7 @@ mod tests {
     }
 
     fn again(entries: &[Entry]) -> Replayed {
-        replay(entries, &Config::as_shipped(), Epoch::DEFAULT)
+        replay(entries).unwrap()
     }
 
     #[test]
@@ -146,8 +173,8 @@ mod tests {
         entries.extend(life());
         let replayed = again(&entries);
         assert_eq!(replayed.difference, None);
-        assert_eq!(replayed.inputs, 6);
-        assert_eq!(replayed.effects as usize, entries.len() - 6);
+        assert_eq!((replayed.inputs, replayed.lives), (6, 2));
+        assert_eq!(replayed.effects as usize, entries.len() - 6 - 2);
     }
 
     #[test]
@@ -188,8 +215,13 @@ mod tests {
         let difference = open.unrecorded(4).unwrap();
         assert_eq!((difference.recorded, difference.replayed), (None, Some(effect)));
         // Whatever the last input leads to, the journal may stop before it.
-        let cut = [told(0, Input::Started)];
+        let cut = [began(), told(0, Input::Started)];
         assert_eq!(again(&cut).difference, None);
+    }
+
+    #[test]
+    fn an_input_before_any_life_is_an_error() {
+        assert_eq!(replay(&[told(0, Input::Woke)]), Err(Headless { line: 1 }));
     }
 
     #[test]

@@ -1,11 +1,18 @@
 //! Small replies made by hand after the recordings: what each of them means.
 
-use drawbridge_bridge::slurm::decode;
-use drawbridge_core::{NodeTarget, SlurmRequest};
+use drawbridge_bridge::slurm::{
+    decode as decode_reply,
+    reply::{Body, Reply},
+};
+use drawbridge_core::{NodeTarget, SlurmFault, SlurmReply, SlurmRequest};
 use drawbridge_sim::JobId;
 use serde_json::{Value, json};
 
 use crate::recorded::submission;
+
+fn decode(request: &SlurmRequest, status: u16, body: &Value) -> Result<SlurmReply, SlurmFault> {
+    decode_reply(request, &Reply { status, body: Body::Json(body) })
+}
 
 /// The outcome as the journal would have it.
 fn meaning(request: &SlurmRequest, status: u16, body: &Value) -> String {
@@ -49,17 +56,17 @@ fn a_submit_needs_a_number_and_a_number_is_enough() {
     let lines: Vec<String> =
         table.iter().map(|(status, body)| meaning(&submit(), *status, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-        {"Ok":{"submitted":{"job":7}}}
-        {"Ok":{"submitted":{"job":7}}}
-        {"Ok":{"submitted":{"job":7}}}
-        {"Err":{"unintelligible":{"why":"the reply to a submit has no job id"}}}
-        {"Err":{"unintelligible":{"why":"the reply to a submit has no job id: Expected type=integer"}}}
-        {"Err":{"unintelligible":{"why":"the reply to a submit has no job id"}}}
-        {"Err":{"refused":{"number":2014,"text":"Requested node configuration is not available"}}}
-        {"Err":{"unintelligible":{"why":"status 500: no error is given"}}}
-        {"Err":{"refused":{"number":0,"text":"Unable to parse query."}}}
-        {"Err":{"unintelligible":{"why":"status 502: <html>Bad Gateway</html>"}}}
-        "#);
+    {"Ok":{"submitted":{"job":7}}}
+    {"Ok":{"submitted":{"job":7}}}
+    {"Ok":{"submitted":{"job":7}}}
+    {"Err":{"unintelligible":{"why":"the reply to a submit has no job id"}}}
+    {"Err":{"unintelligible":{"why":"the reply to a submit has no job id: Expected type=integer"}}}
+    {"Err":{"unintelligible":{"why":"the reply to a submit has no job id"}}}
+    {"Err":{"refused":{"number":2014,"text":"Requested node configuration is not available"}}}
+    {"Err":{"unintelligible":{"why":"status 500: no error is given"}}}
+    {"Err":{"refused":{"number":0,"text":"Unable to parse query."}}}
+    {"Err":{"lost":{"why":"status 502: <html>Bad Gateway</html>"}}}
+    "#);
 }
 
 #[test]
@@ -82,17 +89,17 @@ fn an_unknown_job_is_an_answer_and_a_bad_token_is_not() {
     let lines: Vec<String> =
         table.iter().map(|(request, status, body)| meaning(request, *status, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-        {"Ok":{"job":null}}
-        {"Ok":{"job":null}}
-        {"Err":{"refused":{"number":0,"text":"Unable find requested URL."}}}
-        {"Err":{"refused":{"number":2017,"text":"Invalid job id specified"}}}
-        {"Err":{"refused":{"number":1007,"text":"Protocol authentication error"}}}
-        {"Err":{"refused":{"number":1007,"text":"Protocol authentication error"}}}
-        {"Err":{"refused":{"number":1007,"text":"Protocol authentication error"}}}
-        {"Err":{"refused":{"number":0,"text":"Authentication failure"}}}
-        {"Err":{"unintelligible":{"why":"`jobs` isn't a list"}}}
-        {"Err":{"refused":{"number":0,"text":"Failure to query node nope"}}}
-        "#);
+    {"Ok":{"job":null}}
+    {"Ok":{"job":null}}
+    {"Err":{"notServed":{"why":"Unable find requested URL."}}}
+    {"Err":{"refused":{"number":2017,"text":"Invalid job id specified"}}}
+    {"Err":{"unauthorized":{"why":"Protocol authentication error"}}}
+    {"Err":{"unauthorized":{"why":"Protocol authentication error"}}}
+    {"Err":{"unauthorized":{"why":"Protocol authentication error"}}}
+    {"Err":{"unauthorized":{"why":"Authentication failure"}}}
+    {"Err":{"unintelligible":{"why":"`jobs` isn't in the reply"}}}
+    {"Err":{"refused":{"number":0,"text":"Failure to query node nope"}}}
+    "#);
 }
 
 #[test]
@@ -189,12 +196,12 @@ fn a_garbled_list_is_named_down_to_the_part() {
     let lines: Vec<String> =
         table.iter().map(|(request, body)| meaning(request, 200, body)).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-        {"Err":{"unintelligible":{"why":"jobs[0]: `job_id` isn't a whole number of 32 bits"}}}
-        {"Err":{"unintelligible":{"why":"jobs[0]: `job_state` isn't a list of words"}}}
-        {"Err":{"unintelligible":{"why":"jobs[0]: `job_id` isn't a text"}}}
-        {"Err":{"unintelligible":{"why":"nodes[0]: `real_memory` isn't a whole number"}}}
-        {"Err":{"unintelligible":{"why":"`nodes` isn't a list"}}}
-        "#);
+    {"Err":{"unintelligible":{"why":"jobs[0].job_id: invalid type: string \"x\", expected u32"}}}
+    {"Err":{"unintelligible":{"why":"jobs[0]: `job_state` isn't a list of words"}}}
+    {"Err":{"unintelligible":{"why":"jobs[0].job_id: invalid type: integer `1`, expected a string"}}}
+    {"Err":{"unintelligible":{"why":"nodes[0]: `real_memory` isn't given"}}}
+    {"Err":{"unintelligible":{"why":"nodes: invalid type: map, expected a sequence"}}}
+    "#);
 }
 
 #[test]

@@ -2,7 +2,10 @@
 //!
 //! A job that silently fell out of a list would be taken for gone, and submitted again.
 
-use drawbridge_bridge::slurm::decode;
+use drawbridge_bridge::slurm::{
+    decode,
+    reply::{Body, Reply},
+};
 use drawbridge_core::{NodeTarget, SlurmReply, SlurmRequest};
 use drawbridge_sim::JobId;
 use proptest::prelude::*;
@@ -98,7 +101,7 @@ proptest! {
         *body.pointer_mut(place).unwrap() = other;
         let length = |key: &str| body[key].as_array().map_or(0, Vec::len);
         for request in requests() {
-            match decode(&request, status, &body) {
+            match decode(&request, &Reply { status, body: Body::Json(&body) }) {
                 Ok(SlurmReply::Jobs(jobs)) => prop_assert_eq!(jobs.len(), length("jobs")),
                 Ok(SlurmReply::Nodes(nodes)) => prop_assert_eq!(nodes.len(), length("nodes")),
                 Ok(_) | Err(_) => {}

@@ -1,0 +1,139 @@
+//! The core's requests as calls, and the answers in the core's terms.
+
+use drawbridge_core::{
+    NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
+    slurm::{ApiVersion, ObservedJob, ObservedState},
+};
+use drawbridge_sim::JobId;
+
+use super::{
+    calls::{
+        Call, Cancel, JobById, JobDescription, JobSketches, JobState, JobStates, Licenses,
+        NodeChange, Nodes, Pings, Submit, Unserved, UpdateJob, UpdateNode,
+    },
+    http::HttpRequest,
+    reply::{Garbled, Reply},
+    types::observed::{JobSketch, observed},
+};
+
+/// The request as slurmrestd understands it in this version.
+pub fn encode(request: &SlurmRequest, version: ApiVersion) -> Result<HttpRequest, Unserved> {
+    match request {
+        SlurmRequest::Ping => Pings.request(version),
+        SlurmRequest::TestToken => Licenses.request(version),
+        SlurmRequest::Submit(job) => Submit(job.as_ref().into()).request(version),
+        SlurmRequest::JobStates => JobStates::default().request(version),
+        SlurmRequest::Job(job) => JobById(job.to_string()).request(version),
+        SlurmRequest::Jobs => JobSketches.request(version),
+        SlurmRequest::Cancel { job, signal } => cancel(*job, signal.as_deref()).request(version),
+        SlurmRequest::Nodes => Nodes.request(version),
+        SlurmRequest::Remark { job, admin_comment } => remark(*job, admin_comment).request(version),
+        SlurmRequest::UpdateNode { node, state, reason } => {
+            let change = node_change(*state, reason);
+            UpdateNode { node: node.to_string(), change }.request(version)
+        }
+    }
+}
+
+/// The name of this request in metrics.
+pub(crate) fn name(request: &SlurmRequest) -> &'static str {
+    match request {
+        SlurmRequest::Ping => Pings::NAME,
+        SlurmRequest::TestToken => Licenses::NAME,
+        SlurmRequest::Submit(_) => Submit::NAME,
+        SlurmRequest::JobStates => JobStates::NAME,
+        SlurmRequest::Job(_) => JobById::NAME,
+        SlurmRequest::Jobs => JobSketches::NAME,
+        SlurmRequest::Cancel { .. } => Cancel::NAME,
+        SlurmRequest::Nodes => Nodes::NAME,
+        SlurmRequest::Remark { .. } => UpdateJob::NAME,
+        SlurmRequest::UpdateNode { .. } => UpdateNode::NAME,
+    }
+}
+
+/// What slurmrestd's reply to this request means.
+pub fn decode(request: &SlurmRequest, reply: &Reply<'_>) -> Result<SlurmReply, SlurmFault> {
+    Ok(match request {
+        SlurmRequest::Ping => Pings.answer(reply).map(|_| SlurmReply::Done)?,
+        SlurmRequest::TestToken => Licenses.answer(reply).map(|_| SlurmReply::Done)?,
+        SlurmRequest::Submit(job) => {
+            let submitted = Submit(job.as_ref().into()).answer(reply)?.value;
+            SlurmReply::Submitted { job: JobId(submitted.job_id) }
+        }
+        SlurmRequest::JobStates => {
+            let states = JobStates::default().answer(reply)?.value;
+            SlurmReply::States(
+                whole("jobs", states, |job| state(&job))?.into_iter().flatten().collect(),
+            )
+        }
+        SlurmRequest::Job(id) => {
+            let jobs = JobById(id.to_string()).answer(reply)?.value;
+            // An array's number also brings its tasks; a purged job may bring an empty list.
+            let jobs = whole("jobs", jobs, |job| JobSketch::from(job).try_into())?;
+            let jobs: Vec<ObservedJob> = jobs;
+            SlurmReply::Job(jobs.into_iter().find(|job| job.id == *id))
+        }
+        SlurmRequest::Jobs => SlurmReply::Jobs(whole(
+            "jobs",
+            JobSketches.answer(reply)?.value.items,
+            TryInto::try_into,
+        )?),
+        SlurmRequest::Cancel { job, signal } => {
+            cancel(*job, signal.as_deref()).answer(reply)?;
+            SlurmReply::Done
+        }
+        SlurmRequest::Nodes => {
+            SlurmReply::Nodes(whole("nodes", Nodes.answer(reply)?.value.items, TryInto::try_into)?)
+        }
+        SlurmRequest::Remark { job, admin_comment } => {
+            remark(*job, admin_comment).answer(reply)?;
+            SlurmReply::Done
+        }
+        SlurmRequest::UpdateNode { node, state, reason } => {
+            let change = node_change(*state, reason);
+            UpdateNode { node: node.to_string(), change }.answer(reply)?;
+            SlurmReply::Done
+        }
+    })
+}
+
+/// All of them, or none: whoever fell out of a list would be taken for gone.
+fn whole<T, U>(
+    name: &str,
+    items: Vec<T>,
+    read: impl Fn(T) -> Result<U, Garbled>,
+) -> Result<Vec<U>, Garbled> {
+    let items = items.into_iter().enumerate();
+    items
+        .map(|(i, item)| read(item).map_err(|error| error.within(format!("{name}[{i}]"))))
+        .collect()
+}
+
+/// Array tasks (`17_0`) and parts of het jobs (`17+1`) are left out: the bridge submits neither, and
+/// they have no number of their own here.
+fn state(job: &JobState) -> Result<Option<(JobId, ObservedState)>, Garbled> {
+    let Some(number) = job.number()? else { return Ok(None) };
+    Ok(Some((JobId(number), observed(&job.state)?)))
+}
+
+fn cancel(job: JobId, signal: Option<&str>) -> Cancel {
+    let signal = signal.map(str::to_owned);
+    Cancel { job: job.to_string(), signal, ..Cancel::default() }
+}
+
+fn remark(job: JobId, admin_comment: &str) -> UpdateJob {
+    let admin_comment = Some(admin_comment.to_owned());
+    UpdateJob {
+        job: job.to_string(),
+        change: JobDescription { admin_comment, ..JobDescription::default() },
+    }
+}
+
+/// A resumed node keeps no reason: slurmctld clears it.
+fn node_change(state: NodeTarget, reason: &str) -> NodeChange {
+    let (state, reason) = match state {
+        NodeTarget::Drain => ("DRAIN", Some(reason.to_owned())),
+        NodeTarget::Resume => ("RESUME", None),
+    };
+    NodeChange { state: vec![state.to_owned()], reason, ..NodeChange::default() }
+}
