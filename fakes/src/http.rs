@@ -4,16 +4,22 @@ mod accept;
 mod discovery;
 mod documents;
 mod exchange;
+mod health;
+mod listing;
+mod log;
 mod media;
 mod openapi;
 mod protobuf;
 mod reviews;
 mod stream;
+mod swagger;
 mod table;
+mod wire;
 
 pub use self::{
     exchange::{Answer, HttpRequest, Reply, User},
-    stream::{Frames, Stream},
+    listing::Listing,
+    stream::{News, Stream, Texts},
 };
 
 use std::sync::Arc;
@@ -35,6 +41,8 @@ pub struct Request {
     pub body: Option<Value>,
     /// The program that asks; fields are attributed to it unless it names a manager.
     pub agent: String,
+    /// The groups that authentication found; none for those inside, whose groups follow from their name.
+    pub groups: Vec<String>,
 }
 
 /// HTTP methods; the content types of PATCH are methods of their own.
@@ -77,6 +85,7 @@ impl Request {
             query: vec![],
             body: None,
             agent: String::new(),
+            groups: vec![],
         }
     }
 

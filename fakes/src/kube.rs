@@ -10,18 +10,23 @@
 //! Start at [`KubeApi::handle`]. What a kind is lies in `kinds` as data; what it does beyond
 //! storing lies in `strategy`. Not here: RBAC, schemas, server-side apply, CEL, protobuf.
 
+mod addresses;
 mod admission;
 mod base64;
+mod cel;
 mod decode;
 mod definition;
 mod delete;
+mod evict;
 mod fields;
+mod furnish;
 mod garbage;
 mod identity;
 mod kinds;
 mod log;
 mod managed;
 mod object;
+mod options;
 mod patch;
 mod path;
 mod rbac;
@@ -34,17 +39,21 @@ mod strategic;
 mod strategy;
 mod subresource;
 mod terminate;
+mod tokens;
 mod validate;
 mod watch;
 mod write;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use drawbridge_sim::{Epoch, Seed, Time};
 use serde_json::{Value, json};
 
-pub use admission::{NoWebhooks, Webhooks};
-pub use base64::encode as base64_encode;
+pub use admission::{Asked, Attempt, Elsewhere, Located, NoWebhooks, Place, ReviewCall, Webhooks};
+pub use base64::{decode as base64_decode, encode as base64_encode};
 pub use selector::LabelSelector;
 pub use store::{Change, ChangeKind, ObjectKey};
 pub use watch::{Watch, WatchEvent};
@@ -54,6 +63,7 @@ pub(crate) use self::{
     kinds::{Kind, StatusWrites},
     path::Target,
     rbac::Access,
+    read::Listed,
     status::Refusal,
 };
 use self::{garbage::Garbage, identity::Identities, kinds::Kinds, store::Store};
@@ -61,6 +71,9 @@ use crate::{Method, Request, Response};
 
 /// How many writes of each kind watches can look back on. A version of a pod takes about 12 kB.
 const WINDOW: usize = 20_000;
+
+/// How often a request is tried while webhooks answer and its object changes all the time.
+const MOST_RUNS: u32 = 50;
 
 /// How often (user, verb, resource or resource/subresource) was asked for.
 pub type Audit = BTreeMap<(String, &'static str, String), u64>;
@@ -80,6 +93,31 @@ pub struct KubeApi {
     full: bool,
     /// What the last request should be told beside its answer.
     warnings: Vec<String>,
+    /// What is known about the request that is underway.
+    attempt: Attempt,
+    /// Nothing is stored: the request that is underway is a dry run.
+    dry: bool,
+    documents: Arc<Documents>,
+    tokens: tokens::Tokens,
+    /// The certificates that clients inside should believe, in PEM.
+    authority: Arc<str>,
+}
+
+/// Documents about all kinds: made when somebody asks, until a kind comes or goes.
+#[derive(Default)]
+pub(crate) struct Documents {
+    json: OnceLock<Vec<u8>>,
+    protobuf: OnceLock<Vec<u8>>,
+}
+
+impl Documents {
+    pub(crate) fn json(&self, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+        self.json.get_or_init(make).clone()
+    }
+
+    pub(crate) fn protobuf(&self, make: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+        self.protobuf.get_or_init(make).clone()
+    }
 }
 
 /// One request on its way.
@@ -114,6 +152,11 @@ impl KubeApi {
             audit: Audit::new(),
             full,
             warnings: vec![],
+            attempt: Attempt::default(),
+            dry: false,
+            documents: Arc::default(),
+            tokens: tokens::Tokens::default(),
+            authority: Arc::from(""),
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             api.install("/api/v1/namespaces", json!({"metadata": {"name": name}}));
@@ -138,6 +181,7 @@ impl KubeApi {
         for definition in definitions {
             api.install("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
         }
+        api.furnish();
         api.audit.clear();
         api
     }
@@ -145,12 +189,39 @@ impl KubeApi {
     /// Makes an object that every cluster starts with.
     fn install(&mut self, path: &str, object: Value) {
         let request = Request::new("system:apiserver", Method::Post, path).with_body(object);
-        self.handle(Time::ZERO, &request, &mut NoWebhooks);
+        let response = self.handle(Time::ZERO, &request, &mut NoWebhooks);
+        debug_assert!(response.status < 300, "what is installed is good: {}", response.body);
     }
 
     /// Answers a request: everything except watch, which is opened with [`KubeApi::watch`].
     pub fn handle(&mut self, now: Time, request: &Request, hooks: &mut dyn Webhooks) -> Response {
-        self.answer(now, request, hooks).unwrap_or_else(Refusal::response)
+        self.attempt(now, request, &mut Attempt::default(), hooks).unwrap_or_else(|| {
+            Refusal::internal("a webhook did not answer at once, and nobody waits for it")
+                .response()
+        })
+    }
+
+    /// Answers a request, unless it has to wait for webhooks: then the attempt says for which, and
+    /// is tried again once it has their answers.
+    pub fn attempt(
+        &mut self,
+        now: Time,
+        request: &Request,
+        attempt: &mut Attempt,
+        hooks: &mut dyn Webhooks,
+    ) -> Option<Response> {
+        let now = *attempt.began.get_or_insert(now);
+        self.attempt = std::mem::take(attempt);
+        self.identities.begin(std::mem::take(&mut self.attempt.draws));
+        let answer = self.answer(now, request, hooks);
+        *attempt = std::mem::take(&mut self.attempt);
+        attempt.draws = self.identities.end();
+        attempt.runs += 1;
+        match answer {
+            Err(refusal) if refusal.is_wait() && attempt.runs < MOST_RUNS => None,
+            Err(refusal) if refusal.is_wait() => Some(Refusal::restless(&request.path).response()),
+            answer => Some(answer.unwrap_or_else(Refusal::response)),
+        }
     }
 
     fn answer(
@@ -162,34 +233,24 @@ impl KubeApi {
         self.warnings.clear();
         let target = self.target(&request.path)?;
         let user = Arc::from(request.user.as_str());
-        let entry = (request.user.clone(), verb(request, &target), target.audited());
-        *self.audit.entry(entry).or_default() += 1;
-        let call = Call { now, user, target, request };
-        match request.query("dryRun") {
-            None => self.route(&call, hooks),
-            // A copy does everything that the original would, and is forgotten.
-            Some("All") => {
-                let mut copy = self.clone();
-                let response = copy.route(&call, hooks);
-                self.warnings = copy.warnings;
-                response.map(|response| self.unwritten(response))
-            }
-            Some(other) => Err(Refusal::bad_request(format!(
-                "dryRun: Unsupported value: \"{other}\": supported values: \"All\""
-            ))),
+        if self.attempt.runs == 0 {
+            let entry = (request.user.clone(), verb(request, &target), target.audited());
+            *self.audit.entry(entry).or_default() += 1;
         }
-    }
-
-    /// The response to a dry run: nothing was written, so no version is new.
-    fn unwritten(&self, mut response: Response) -> Response {
-        let before = self.by_uid(object::uid(&response.body)).map(|old| object::version(old));
-        let before = before.map(|version| version.to_owned());
-        let body = Arc::make_mut(&mut response.body);
-        if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
-            match before {
-                Some(version) => metadata.insert("resourceVersion".into(), version.into()),
-                None => metadata.remove("resourceVersion"),
-            };
+        if target.subresource.is_none() && !target.kind.verbs.contains(&verb(request, &target)) {
+            return Err(Refusal::method_not_allowed());
+        }
+        let call = Call { now, user, target, request };
+        self.dry = match request.query("dryRun") {
+            None => false,
+            Some("All") => true,
+            Some(other) => return Err(Refusal::unknown_dry_run(other)),
+        };
+        let before = self.dry.then(|| self.identities.clone());
+        let response = self.route(&call, hooks);
+        self.dry = false;
+        if let Some(before) = before {
+            self.identities.rewind(before);
         }
         response
     }
@@ -197,6 +258,11 @@ impl KubeApi {
     /// What a path is about.
     pub(crate) fn target<'a>(&self, path: &'a str) -> Result<Target<'a>, Refusal> {
         Target::parse(&self.kinds, path)
+    }
+
+    /// What was made of all kinds that are served now.
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     /// The kinds that are served now.
@@ -247,6 +313,7 @@ impl KubeApi {
             Method::Post if target.kind.namespaced && target.namespace.is_empty() => {
                 Err(Refusal::method_not_allowed())
             }
+            Method::Post if target.kind.key == "bindings" => self.bind_by_name(call, hooks),
             Method::Post => self.create(call, hooks),
             Method::Delete => self.delete_many(call, hooks),
             Method::Put
@@ -331,6 +398,11 @@ impl KubeApi {
     /// Who asked for what, how often.
     pub fn audit(&self) -> &Audit {
         &self.audit
+    }
+
+    /// Counts a request that was answered without [`KubeApi::handle`].
+    pub(crate) fn count(&mut self, user: &str, verb: &'static str, what: &str) {
+        *self.audit.entry((user.to_owned(), verb, what.to_owned())).or_default() += 1;
     }
 
     /// The calendar that times in objects are written by.

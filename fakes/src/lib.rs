@@ -6,10 +6,15 @@ mod kube;
 
 pub mod slurmrestd;
 
-pub use cluster::{Behaviour, Cluster, Mpi, PodMatch, Runtime, Spread};
-pub use http::{Answer, Frames, HttpRequest, Method, Reply, Request, Response, Stream, User};
-pub use kube::base64_encode;
-pub use kube::{
-    Audit, Change, ChangeKind, KubeApi, LabelSelector, NoWebhooks, ObjectKey, Watch, WatchEvent,
-    Webhooks,
+pub use cluster::{
+    Behaviour, Cluster, Crashes, ImagePull, Log, Mpi, PodMatch, Program, Provisioner, Reading,
+    Runtime, Spread, Trouble,
 };
+pub use http::{
+    Answer, HttpRequest, Listing, Method, News, Reply, Request, Response, Stream, Texts, User,
+};
+pub use kube::{
+    Asked, Attempt, Audit, Change, ChangeKind, Elsewhere, KubeApi, LabelSelector, Located,
+    NoWebhooks, ObjectKey, Place, ReviewCall, Watch, WatchEvent, Webhooks,
+};
+pub use kube::{base64_decode, base64_encode};

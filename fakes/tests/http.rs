@@ -1,13 +1,15 @@
 //! The API server as bytes: what a client sends and gets, without sockets.
 #![allow(clippy::panic, reason = "a test may panic")]
 
-use drawbridge_fakes::{Answer, Cluster, HttpRequest, NoWebhooks, Reply, Stream, User};
+use drawbridge_fakes::{
+    Answer, Attempt, Cluster, HttpRequest, NoWebhooks, Reply, Stream, Texts, User,
+};
 use drawbridge_sim::{Epoch, Seed, Time};
 use proptest::prelude::*;
 use serde_json::Value;
 
 fn cluster() -> Cluster {
-    Cluster::served(Epoch::DEFAULT, Seed(1))
+    Cluster::served(Epoch::DEFAULT, Seed(1), vec![])
 }
 
 fn user(name: &str, group: &str) -> User {
@@ -26,17 +28,25 @@ fn ask(method: &str, target: &str, headers: &[(&str, &str)], body: &str) -> Http
 }
 
 fn reply(cluster: &mut Cluster, request: &HttpRequest) -> Reply {
-    match cluster.answer(Time::ZERO, request, &mut NoWebhooks) {
+    match cluster.answer(Time::ZERO, request, &mut Attempt::default(), &mut NoWebhooks) {
         Answer::Reply(reply) => reply,
-        Answer::Watch(_) => panic!("a watch"),
+        Answer::List(listing) => listing.reply(),
+        Answer::Stream(_) | Answer::Waits => panic!("no reply"),
     }
 }
 
 fn watch(cluster: &mut Cluster, request: &HttpRequest) -> Stream {
-    match cluster.answer(Time::ZERO, request, &mut NoWebhooks) {
-        Answer::Watch(stream) => *stream,
+    match cluster.answer(Time::ZERO, request, &mut Attempt::default(), &mut NoWebhooks) {
+        Answer::Stream(stream) => *stream,
         Answer::Reply(reply) => panic!("{}", String::from_utf8_lossy(&reply.body)),
+        Answer::List(_) | Answer::Waits => panic!("no stream"),
     }
+}
+
+/// What a stream says now.
+fn heard(cluster: &Cluster, stream: &mut Stream) -> Vec<u8> {
+    let news = stream.collect(cluster);
+    stream.write(Time::ZERO, news, &Texts::default())
 }
 
 fn json(reply: &Reply) -> Value {
@@ -76,7 +86,9 @@ fn a_watch_tells_what_was_there_that_this_is_all_and_what_comes() {
     let mut cluster = cluster();
     let make = |name: &str| format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
     reply(&mut cluster, &ask("POST", CONFIG_MAPS, &[JSON], &make("a")));
-    let target = format!("{CONFIG_MAPS}?watch=true&sendInitialEvents=true&timeoutSeconds=7");
+    let target = format!(
+        "{CONFIG_MAPS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=7"
+    );
     let mut stream = watch(&mut cluster, &ask("GET", &target, &[], ""));
     assert_eq!(stream.timeout_secs(), Some(7));
     let lines = |bytes: Vec<u8>| {
@@ -88,9 +100,12 @@ fn a_watch_tells_what_was_there_that_this_is_all_and_what_comes() {
         };
         text.lines().map(short).collect::<Vec<_>>()
     };
-    assert_eq!(lines(stream.frames(cluster.api(), Time::ZERO).bytes), ["ADDED a", "BOOKMARK -"]);
+    assert_eq!(
+        lines(heard(&cluster, &mut stream)),
+        ["ADDED a", "ADDED kube-root-ca.crt", "BOOKMARK -"]
+    );
     reply(&mut cluster, &ask("POST", CONFIG_MAPS, &[JSON], &make("b")));
-    assert_eq!(lines(stream.frames(cluster.api(), Time::ZERO).bytes), ["ADDED b"]);
+    assert_eq!(lines(heard(&cluster, &mut stream)), ["ADDED b"]);
 }
 
 #[test]
@@ -137,6 +152,24 @@ fn a_definition_brings_a_kind_and_takes_it_away() {
     assert_eq!(reply(&mut cluster, &ask("GET", things, &[], "")).status, 404);
 }
 
+#[test]
+fn an_item_is_known_again_by_a_key_that_it_leaves_to_its_default() {
+    let mut cluster = cluster();
+    let apply = ("content-type", "application/apply-patch+yaml");
+    let path = "/api/v1/namespaces/default/services/web?fieldManager=me";
+    let service = |port: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Service, metadata: {{name: web}}, spec: {{ports: [{port}]}}}}"
+        )
+    };
+    let first = ask("PATCH", path, &[apply], &service("{name: http, port: 80}"));
+    assert_eq!(reply(&mut cluster, &first).status, 201);
+    let second = ask("PATCH", path, &[apply], &service("{name: http, port: 80, targetPort: 8080}"));
+    let ports = &json(&reply(&mut cluster, &second))["spec"]["ports"];
+    let wanted = r#"[{"name":"http","port":80,"protocol":"TCP","targetPort":8080}]"#;
+    assert_eq!(*ports, serde_json::from_str::<Value>(wanted).unwrap());
+}
+
 proptest! {
     #[test]
     fn no_request_makes_it_panic(
@@ -154,6 +187,6 @@ proptest! {
             body,
             ..ask(method, &format!("{path}?{query}"), &[("content-type", kind), ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")], "")
         };
-        cluster().answer(Time::ZERO, &request, &mut NoWebhooks);
+        cluster().answer(Time::ZERO, &request, &mut Attempt::default(), &mut NoWebhooks);
     }
 }

@@ -6,6 +6,8 @@
 mod admission;
 #[path = "kube/always.rs"]
 mod always;
+#[path = "kube/definitions.rs"]
+mod definitions;
 #[path = "kube/deleting.rs"]
 mod deleting;
 #[path = "kube/objects.rs"]

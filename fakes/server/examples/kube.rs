@@ -7,7 +7,15 @@ use drawbridge_server::{Options, Server};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "drawbridge.kubeconfig".into());
     let address = ([127, 0, 0, 1], 0).into();
-    let options = Options { address, speed: 1.0, seed: None, kubelets: true, scheduler: true };
+    let options = Options {
+        address,
+        speed: 1.0,
+        seed: None,
+        kubelets: true,
+        scheduler: true,
+        without: vec![],
+        services: drawbridge_server::Services::new(),
+    };
     let server = Server::start(&options).await?;
     std::fs::write(&path, server.kubeconfig())?;
     tokio::signal::ctrl_c().await?;

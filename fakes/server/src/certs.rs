@@ -15,30 +15,42 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     server::WebPkiClientVerifier,
 };
+use serde::{Deserialize, Serialize};
 use tokio_rustls::TlsAcceptor;
 
-use crate::ServerError;
+use crate::{ServerError, identity::random_token};
 
 /// A certificate with its key, in PEM.
+#[derive(Clone, Serialize, Deserialize)]
 struct Pair {
     certificate: String,
     key: String,
 }
 
-/// What the server shows and whom it believes.
-pub(crate) struct Certificates {
+/// What the server shows and whom it believes. Kept, clients know the server again after a restart.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Keys {
+    address: IpAddr,
     authority: String,
     server: Pair,
     admin: Pair,
+    token: String,
+}
+
+/// Keys are nobody's business.
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys")
+    }
 }
 
 fn failed(error: impl std::fmt::Display) -> ServerError {
     ServerError::Tls(error.to_string())
 }
 
-impl Certificates {
-    /// Makes all of them; the server's is for this address too.
-    pub(crate) fn make(address: IpAddr) -> Result<Self, ServerError> {
+impl Keys {
+    /// Makes all of them; the server's certificate is for this address too.
+    pub fn make(address: IpAddr) -> Result<Self, ServerError> {
         let mut params = CertificateParams::default();
         params.distinguished_name = named("drawbridge-ca", None);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -60,7 +72,23 @@ impl Certificates {
         let mut admin = CertificateParams::default();
         admin.distinguished_name = named("kubernetes-admin", Some("system:masters"));
         admin.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        Ok(Self { authority, server: sign(&server, &issuer)?, admin: sign(&admin, &issuer)? })
+        let (server, admin) = (sign(&server, &issuer)?, sign(&admin, &issuer)?);
+        Ok(Self { address, authority, server, admin, token: random_token()? })
+    }
+
+    /// Whether a server at this address can show them.
+    pub fn are_for(&self, address: IpAddr) -> bool {
+        self.address == address
+    }
+
+    /// The administrator's token.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The authority's certificate, in PEM.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
     }
 
     /// What does the handshakes: clients may show a certificate of ours, and need not.

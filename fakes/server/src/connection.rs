@@ -16,12 +16,13 @@ use hyper_util::{
     server::{conn::auto, graceful::Watcher},
 };
 use serde_json::json;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, sync::mpsc, time::timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
     body::ReplyBody,
     identity::{self, Tokens},
+    listing,
     shared::Shared,
     watch,
 };
@@ -88,14 +89,13 @@ impl Front {
             headers: headers.collect(),
             body: body.to_vec(),
         };
-        match self.shared.answer(&request) {
+        match self.shared.answer(&request).await {
             Answer::Reply(reply) => whole(reply),
-            Answer::Watch(stream) => {
-                let pieces = watch::start(self.shared.clone(), *stream);
-                let mut response = Response::new(ReplyBody::Pieces(pieces));
-                let json = HeaderValue::from_static("application/json");
-                response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
-                response
+            Answer::List(listing) => pieces("application/json", listing::start(*listing)),
+            Answer::Waits => whole(refusal(500, "InternalError", "the request still waits")),
+            Answer::Stream(stream) => {
+                let kind = stream.content_type();
+                pieces(kind, watch::start(self.shared.clone(), *stream))
             }
         }
     }
@@ -109,7 +109,9 @@ impl Front {
             return Some(identity::anonymous());
         };
         let (scheme, token) = given.to_str().ok()?.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| self.tokens.user(token.trim()))?
+        let token = token.trim();
+        let known = || self.tokens.user(token).or_else(|| self.shared.user_of_token(token));
+        scheme.eq_ignore_ascii_case("bearer").then(known)?
     }
 }
 
@@ -123,6 +125,13 @@ fn refusal(status: u16, reason: &str, message: &str) -> Reply {
         headers: vec![("content-type", "application/json".to_owned())],
         body: body.to_string().into_bytes(),
     }
+}
+
+fn pieces(content_type: &'static str, from: mpsc::Receiver<Bytes>) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::Pieces(from));
+    let kind = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    response
 }
 
 fn whole(reply: Reply) -> Response<ReplyBody> {

@@ -1,6 +1,6 @@
 //! Who a client is: a bearer token, or the subject of the certificate that TLS has verified.
 
-use drawbridge_fakes::User;
+use drawbridge_fakes::{User, slurmrestd::token::Key};
 
 use crate::ServerError;
 
@@ -41,10 +41,17 @@ pub(crate) fn random_token() -> Result<String, ServerError> {
 }
 
 /// A number that differs every time.
-pub(crate) fn random_number() -> Result<u64, ServerError> {
+pub fn random_number() -> Result<u64, ServerError> {
     let mut bytes = [0_u8; 8];
     fill(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
+}
+
+/// A key that signs tokens for slurmrestd.
+pub fn random_key() -> Result<Key, ServerError> {
+    let mut bytes = vec![0_u8; 32];
+    fill(&mut bytes)?;
+    Ok(Key::new(bytes))
 }
 
 fn fill(bytes: &mut [u8]) -> Result<(), ServerError> {

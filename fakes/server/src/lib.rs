@@ -2,36 +2,61 @@
 //!
 //! ```text
 //!   socket ─▶ TLS (who?) ─▶ hyper ─▶ bytes ─▶ ┌──────────────────┐
-//!                                             │ Mutex<Cluster>   │ answer, frames, wake
+//!                                             │ Mutex<KubeHost>  │ answer, frames, wake
 //!   clock ──▶ driver: wake when it is due ──▶ └──────────────────┘
 //!                                                     │ a new version
 //!                                 watches: each a task that sends what is new
 //! ```
 //!
 //! Nothing is decided here: [`drawbridge_fakes::Cluster::answer`] does, and this moves its bytes.
-//! Start at [`Server::start`].
+//! A host is a cluster alone or a world that has one ([`KubeHost`], [`SlurmHost`]).
+//! Start at [`Server::start`], or at [`SlurmServer::start`] for slurmrestd.
 
 mod body;
 mod certs;
 mod clock;
 mod connection;
+mod host;
 mod identity;
+mod listing;
 mod shared;
+mod slurm;
+mod tape;
 mod watch;
+mod webhook;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use drawbridge_fakes::Cluster;
 use drawbridge_sim::{Epoch, Seed};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::{net::TcpListener, sync::watch as signal, task::JoinHandle};
-
-use self::{
-    certs::Certificates, clock::Clock, connection::Front, identity::Tokens, shared::Shared,
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, watch as signal},
+    task::JoinHandle,
 };
 
+pub use self::{
+    certs::Keys,
+    clock::Clock,
+    host::{ClusterVisit, Hosted, KubeHost, SharedTape, SlurmHost},
+    tape::{Outside, Player, Tape},
+    webhook::Services,
+};
+pub use drawbridge_fakes::Located;
+
+use self::{connection::Front, identity::Tokens, shared::Shared};
+
+pub use self::identity::{random_key, random_number};
+pub use self::slurm::{SlurmOptions, SlurmPlaces, SlurmServer, SlurmServerError};
+
 /// How long connections may take to end once the server stops.
-const FAREWELL: Duration = Duration::from_secs(5);
+pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What a server should be like.
 #[derive(Clone, Debug)]
@@ -46,6 +71,10 @@ pub struct Options {
     pub kubelets: bool,
     /// Whether pods of the default scheduler are placed on nodes.
     pub scheduler: bool,
+    /// Kinds whose controllers are left out, for somebody else's to do their work.
+    pub without: Vec<String>,
+    /// Where the Services of admission webhooks are, by `namespace/name`.
+    pub services: Services,
 }
 
 /// Why a server could not start.
@@ -59,6 +88,9 @@ pub enum ServerError {
         /// What the system says.
         source: io::Error,
     },
+    /// A controller to leave out that isn't there.
+    #[error("there is no controller of `{0}` to leave out")]
+    Controller(String),
     /// Certificates or TLS would not be made.
     #[error("can't set up TLS: {0}")]
     Tls(String),
@@ -67,39 +99,54 @@ pub enum ServerError {
 /// A server that runs.
 pub struct Server {
     address: SocketAddr,
-    certificates: Certificates,
-    token: String,
+    keys: Keys,
     stop: signal::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Starts a Kubernetes API server with a cluster behind it.
+    /// Starts a Kubernetes API server with a cluster of its own behind it.
     pub async fn start(options: &Options) -> Result<Self, ServerError> {
-        let listen = |source| ServerError::Listen { address: options.address, source };
-        let listener = TcpListener::bind(options.address).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
-        let certificates = Certificates::make(address.ip())?;
-        let token = identity::random_token()?;
-        let (stop, stopped) = signal::channel(false);
         let clock = Clock::start(options.speed);
-        let seed = Seed(options.seed.map_or_else(identity::random_number, Ok)?);
-        let mut cluster = Cluster::served(Epoch::from_unix(clock.began_unix()), seed);
+        let seed = Seed(options.seed.map_or_else(random_number, Ok)?);
+        let mut cluster = Cluster::served(Epoch::from_unix(clock.began_unix()), seed, vec![]);
         if !options.kubelets {
             cluster.remove_kubelets();
         }
         if !options.scheduler {
             cluster.remove_scheduler();
         }
-        let shared = Arc::new(Shared::new(cluster, clock, stopped.clone()));
+        for kind in &options.without {
+            if !cluster.remove_controller(kind) {
+                return Err(ServerError::Controller(kind.clone()));
+            }
+        }
+        let host: Arc<Mutex<dyn KubeHost>> = Arc::new(Mutex::new(cluster));
+        let hosted = Hosted::new(host, clock, Arc::new(Notify::new()));
+        let keys = Keys::make(options.address.ip())?;
+        Self::over(hosted, options.address, options.services.clone(), keys).await
+    }
+
+    /// Starts a Kubernetes API server over a host's cluster, and drives the host.
+    pub async fn over(
+        hosted: Hosted<dyn KubeHost>,
+        address: SocketAddr,
+        services: Services,
+        keys: Keys,
+    ) -> Result<Self, ServerError> {
+        let listen = |source| ServerError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let (stop, stopped) = signal::channel(false);
+        let shared = Arc::new(Shared::new(hosted, services, stopped.clone()));
+        let authority = keys.authority();
+        let what = || Some(Outside::Authority(authority.to_owned()));
+        shared.visit(what, |cluster, _, _| cluster.api_mut().publish_authority(authority));
         let driver = tokio::spawn(shared.clone().drive());
-        let front = Arc::new(Front {
-            shared,
-            tls: certificates.acceptor()?,
-            tokens: Tokens::admin(&token),
-        });
+        let front =
+            Arc::new(Front { shared, tls: keys.acceptor()?, tokens: Tokens::admin(keys.token()) });
         let accept = tokio::spawn(accept(listener, front, stopped));
-        Ok(Self { address, certificates, token, stop, tasks: vec![driver, accept] })
+        Ok(Self { address, keys, stop, tasks: vec![driver, accept] })
     }
 
     /// Where it listens.
@@ -109,12 +156,17 @@ impl Server {
 
     /// The administrator's token.
     pub fn token(&self) -> &str {
-        &self.token
+        self.keys.token()
+    }
+
+    /// The certificate of the authority that vouches for this server, in PEM.
+    pub fn authority(&self) -> &str {
+        self.keys.authority()
     }
 
     /// A kubeconfig for the administrator.
     pub fn kubeconfig(&self) -> String {
-        self.certificates.kubeconfig(self.address)
+        self.keys.kubeconfig(self.address)
     }
 
     /// Ends every watch, lets requests finish, and waits for it.

@@ -1,4 +1,4 @@
-//! One watch: sends what is new until its time is over, its client is gone or the server stops.
+//! One watch or log: sends what is new until its time is over, its client is gone or the server stops.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,11 +33,11 @@ async fn run(shared: Arc<Shared>, mut stream: Stream, sender: mpsc::Sender<Bytes
     let (mut versions, mut stopped) = (shared.versions(), shared.stopped());
     loop {
         versions.mark_unchanged();
-        let frames = shared.frames(&mut stream);
-        if !frames.bytes.is_empty() && sender.send(frames.bytes.into()).await.is_err() {
+        let (bytes, ended) = shared.frames(&mut stream);
+        if !bytes.is_empty() && sender.send(bytes.into()).await.is_err() {
             return;
         }
-        if frames.ended {
+        if ended {
             return;
         }
         tokio::select! {

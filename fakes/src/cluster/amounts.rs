@@ -28,6 +28,11 @@ impl Amounts {
         self.0.get(name).copied().unwrap_or_default()
     }
 
+    /// Whether anything is said of a resource, be it nothing.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(crate) fn set(&mut self, name: &str, milli: u64) {
         self.0.insert(name.into(), milli);
     }

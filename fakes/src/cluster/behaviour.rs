@@ -14,16 +14,64 @@ use rand_chacha::rand_core::Rng;
 pub struct Behaviour {
     /// Which pods.
     pub matches: PodMatch,
-    /// From being seen by the kubelet to running: image pull, volumes, init containers.
+    /// The kubelet refuses them, and says this.
+    pub refused: Option<String>,
+    /// From being seen by the kubelet to its first container: sandbox, volumes, images that
+    /// `image_pull` says nothing about.
     pub startup: Spread,
-    /// How long a container runs when nobody stops it.
+    /// What comes of an image that the node hasn't got.
+    pub image_pull: Option<ImagePull>,
+    /// What its containers do, unless `containers` says otherwise.
+    pub program: Program,
+    /// What single containers do, by name. An init container that isn't here ends at once, well.
+    pub containers: BTreeMap<String, Program>,
+    /// The pod is a rank of an MPI program: it waits for the others before it counts its time.
+    pub mpi: Option<Mpi>,
+}
+
+/// What a program does that doesn't exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// How long it runs when nobody stops it.
     pub runtime: Runtime,
     /// The exit code at the end of that time.
     pub exit_code: i32,
+    /// At the end of that time it's killed for want of memory.
+    pub out_of_memory: bool,
+    /// The first starts end like this instead.
+    pub crashes: Option<Crashes>,
     /// From TERM to the end. The kubelet kills what takes longer than the grace period.
     pub stop: Span,
-    /// The pod is a rank of an MPI program: it waits for the others before it counts its time.
-    pub mpi: Option<Mpi>,
+    /// The exit code after TERM.
+    pub stop_exit_code: i32,
+    /// How long its `preStop` hook takes, if it has one.
+    pub pre_stop: Span,
+    /// From its start until it answers probes.
+    pub ready: Span,
+    /// From its start until it answers them no more.
+    pub hang: Option<Span>,
+    /// What it writes to its log at every start.
+    pub log: String,
+}
+
+/// How the first starts of a program end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crashes {
+    /// How many starts.
+    pub count: u32,
+    /// How long each runs.
+    pub after: Span,
+    /// How it exits.
+    pub exit_code: i32,
+}
+
+/// What comes of pulling an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImagePull {
+    /// It takes so long; images come one after the other.
+    Takes(Spread),
+    /// The registry says this.
+    Fails(String),
 }
 
 /// Which pods a behaviour is for. Everything given must agree.
@@ -58,22 +106,45 @@ pub enum Runtime {
 /// An MPI program: no rank gets past its first barrier before all ranks run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mpi {
-    /// The label whose value names the program; ranks are counted within a namespace.
+    /// Pods of one namespace with the same value of this label are one program.
     pub group_label: String,
-    /// How many ranks must run at once.
+    /// How many ranks the program has.
     pub ranks: u32,
+    /// So long after a rank failed or was lost, the others exit with 1. Without it they go on.
+    pub abort: Option<Span>,
+    /// The ranks end together, when the slowest is done.
+    pub finalize: bool,
 }
 
 impl Default for Behaviour {
-    /// Starts within a second, runs for ever, ends a second after TERM.
+    /// Starts within a second and runs for ever.
     fn default() -> Self {
         Self {
             matches: PodMatch::default(),
+            refused: None,
             startup: Spread::Fixed(Span::secs(1)),
+            image_pull: None,
+            program: Program::default(),
+            containers: BTreeMap::new(),
+            mpi: None,
+        }
+    }
+}
+
+impl Default for Program {
+    /// Runs for ever and ends a second after TERM.
+    fn default() -> Self {
+        Self {
             runtime: Runtime::Forever,
             exit_code: 0,
+            out_of_memory: false,
+            crashes: None,
             stop: Span::secs(1),
-            mpi: None,
+            stop_exit_code: 143,
+            pre_stop: Span::ZERO,
+            ready: Span::ZERO,
+            hang: None,
+            log: String::new(),
         }
     }
 }

@@ -1,170 +1,166 @@
 //! What a pod asks of a node. Pods with equal demands are equal to the scheduler.
 
+mod peers;
+mod terms;
+
 use serde_json::Value;
 
+pub(crate) use self::{
+    peers::{Peers, PodTerm, Spread},
+    terms::{Requirement, Taint, Term, Toleration},
+};
 use super::{
     amounts::Amounts,
-    object::{count, items, pairs, text},
+    object::{items, pairs, text},
 };
 
-/// All that decides which nodes a pod may be placed on.
+/// All that decides which nodes a pod may be placed on, and which it would rather be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Demand {
     /// What it reserves, with one of `pods`.
     pub(crate) requests: Amounts,
+    /// What it counts as when nodes are compared: thousandths of a CPU, and of a byte.
+    pub(crate) weight: [u64; 2],
     /// `nodeSelector`: all must hold.
     pub(crate) selector: Vec<Requirement>,
     /// Required node affinity: one of the terms must hold.
     pub(crate) affinity: Option<Vec<Term>>,
+    /// Preferred node affinity, with its weights.
+    pub(crate) preferences: Vec<(i64, Term)>,
     pub(crate) tolerations: Vec<Toleration>,
+    /// Ports of the host: protocol, address and number.
+    pub(crate) ports: Vec<Port>,
+    /// What it asks of pods near it.
+    pub(crate) peers: Option<Box<Peers>>,
+    /// `namespace/name` of the claims that it uses.
+    pub(crate) claims: Vec<(String, String)>,
+    pub(crate) images: Vec<String>,
     /// Fields that narrow the choice in ways that aren't modelled: such a pod isn't placed.
     pub(crate) unmodelled: Vec<&'static str>,
 }
 
-/// Requirements that must hold together. An empty term holds nowhere.
+/// A port of the host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Term {
-    pub(crate) labels: Vec<Requirement>,
-    pub(crate) fields: Vec<Requirement>,
+pub(crate) struct Port {
+    protocol: String,
+    address: String,
+    number: u64,
 }
 
-/// `key operator values`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Requirement {
-    pub(crate) key: String,
-    operator: Operator,
-    values: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
-    Gt,
-    Lt,
-    /// The API server refuses others. One that got here holds nowhere.
-    Unknown,
-}
-
-/// A taint that the pod puts up with.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Toleration {
-    /// Empty for every key.
-    key: String,
-    exists: bool,
-    value: String,
-    /// Empty for every effect.
-    effect: String,
-    /// For how long, under `NoExecute`.
-    pub(crate) seconds: Option<i64>,
-}
-
-/// A taint on a node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Taint {
-    pub(crate) key: String,
-    pub(crate) value: String,
-    pub(crate) effect: String,
-}
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+/// What a container without a request counts as when nodes are compared: 100m and 200Mi.
+const NO_REQUEST: [(&str, u64); 2] = [("cpu", 100), ("memory", 200 * 1024 * 1024 * 1000)];
 
 impl Demand {
-    /// Reads a pod's spec.
-    pub(crate) fn read(spec: &Value) -> Self {
-        let required = "requiredDuringSchedulingIgnoredDuringExecution";
-        let affinity = &spec["affinity"]["nodeAffinity"][required]["nodeSelectorTerms"];
+    /// Reads a pod.
+    pub(crate) fn read(pod: &Value) -> Self {
+        let spec = &pod["spec"];
+        let affinity = &spec["affinity"]["nodeAffinity"];
+        let terms = &affinity[REQUIRED]["nodeSelectorTerms"];
+        let preferences = items(&affinity[PREFERRED]).iter();
         Self {
             requests: requests(spec),
+            weight: weight(spec),
             selector: pairs(&spec["nodeSelector"])
-                .map(|(key, value)| Requirement {
-                    key: key.clone(),
-                    operator: Operator::In,
-                    values: vec![text(value).into()],
-                })
+                .map(|(key, value)| Requirement::is(key, text(value)))
                 .collect(),
-            affinity: affinity.is_array().then(|| items(affinity).iter().map(Term::read).collect()),
+            affinity: terms.is_array().then(|| items(terms).iter().map(Term::read).collect()),
+            preferences: preferences
+                .map(|it| (it["weight"].as_i64().unwrap_or(1), Term::read(&it["preference"])))
+                .collect(),
             tolerations: items(&spec["tolerations"]).iter().map(Toleration::read).collect(),
-            unmodelled: unmodelled(spec, required),
-        }
-    }
-}
-
-impl Term {
-    fn read(term: &Value) -> Self {
-        let list = |value: &Value| items(value).iter().map(Requirement::read).collect();
-        Self { labels: list(&term["matchExpressions"]), fields: list(&term["matchFields"]) }
-    }
-}
-
-impl Requirement {
-    fn read(value: &Value) -> Self {
-        Self {
-            key: text(&value["key"]).into(),
-            operator: match text(&value["operator"]) {
-                "In" => Operator::In,
-                "NotIn" => Operator::NotIn,
-                "Exists" => Operator::Exists,
-                "DoesNotExist" => Operator::DoesNotExist,
-                "Gt" => Operator::Gt,
-                "Lt" => Operator::Lt,
-                _ => Operator::Unknown,
+            ports: ports(spec),
+            peers: Peers::read(pod),
+            claims: claims(pod),
+            images: images(spec),
+            unmodelled: match items(&spec["resourceClaims"]).is_empty() {
+                true => vec![],
+                false => vec!["spec.resourceClaims"],
             },
-            values: items(&value["values"]).iter().map(|value| text(value).to_owned()).collect(),
-        }
-    }
-
-    /// Whether it holds for this value of its key.
-    pub(crate) fn holds(&self, value: Option<&str>) -> bool {
-        let listed = value.is_some_and(|value| self.values.iter().any(|it| it == value));
-        let number = |text: &str| text.parse::<i64>().ok();
-        let bound = self.values.first().and_then(|text| number(text));
-        let compared = value.and_then(number).zip(bound);
-        match self.operator {
-            Operator::In => listed,
-            Operator::NotIn => !listed,
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::Gt => compared.is_some_and(|(value, bound)| bound < value),
-            Operator::Lt => compared.is_some_and(|(value, bound)| value < bound),
-            Operator::Unknown => false,
         }
     }
 }
 
-impl Toleration {
-    fn read(value: &Value) -> Self {
-        Self {
-            key: text(&value["key"]).into(),
-            exists: value["operator"] == "Exists",
-            value: text(&value["value"]).into(),
-            effect: text(&value["effect"]).into(),
-            seconds: value["tolerationSeconds"].as_i64(),
-        }
-    }
-
-    /// Whether this is a taint that it puts up with.
-    pub(crate) fn covers(&self, taint: &Taint) -> bool {
-        (self.effect.is_empty() || self.effect == taint.effect)
-            && (self.key.is_empty() || self.key == taint.key)
-            && (self.exists || (!self.key.is_empty() && self.value == taint.value))
+impl Port {
+    /// Whether two pods can't have both on one node.
+    pub(crate) fn clashes(&self, other: &Self) -> bool {
+        let any = |it: &Self| it.address == "0.0.0.0";
+        self.number == other.number
+            && self.protocol == other.protocol
+            && (self.address == other.address || any(self) || any(other))
     }
 }
 
-impl Taint {
-    pub(crate) fn read(value: &Value) -> Self {
-        let part = |key: &str| text(&value[key]).to_owned();
-        Self { key: part("key"), value: part("value"), effect: part("effect") }
-    }
+fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+    items(&spec["containers"]).iter()
+}
+
+fn ports(spec: &Value) -> Vec<Port> {
+    let sidecars =
+        items(&spec["initContainers"]).iter().filter(|it| it["restartPolicy"] == "Always");
+    let all = containers(spec).chain(sidecars).flat_map(|it| items(&it["ports"]));
+    let host = spec["hostNetwork"] == true;
+    all.filter_map(|port| {
+        let own = || port["containerPort"].as_u64().filter(|_| host);
+        let number = port["hostPort"].as_u64().filter(|it| *it > 0).or_else(own)?;
+        let or = |key: &str, usual: &str| port[key].as_str().unwrap_or(usual).to_owned();
+        let (protocol, address) = (or("protocol", "TCP"), or("hostIP", "0.0.0.0"));
+        Some(Port { protocol, address, number })
+    })
+    .collect()
+}
+
+fn claims(pod: &Value) -> Vec<(String, String)> {
+    let metadata = &pod["metadata"];
+    let volumes = items(&pod["spec"]["volumes"]).iter();
+    let names = volumes.filter_map(|volume| {
+        let named = volume["persistentVolumeClaim"]["claimName"].as_str().map(str::to_owned);
+        // A volume that lives as long as its pod has a claim named after both.
+        let own = || format!("{}-{}", text(&metadata["name"]), text(&volume["name"]));
+        named.or_else(|| volume["ephemeral"].is_object().then(own))
+    });
+    names.map(|name| (text(&metadata["namespace"]).to_owned(), name)).collect()
+}
+
+fn images(spec: &Value) -> Vec<String> {
+    let all = items(&spec["initContainers"]).iter().chain(containers(spec));
+    all.map(|it| text(&it["image"]).to_owned()).collect()
+}
+
+fn of_container(resources: &Value) -> Amounts {
+    Amounts::read(&resources["requests"]).or(Amounts::read(&resources["limits"]))
 }
 
 /// What the pod reserves: its containers together, or more if an init container needs more.
 fn requests(spec: &Value) -> Amounts {
-    let of = |resources: &Value| {
-        Amounts::read(&resources["requests"]).or(Amounts::read(&resources["limits"]))
-    };
+    let sum = together(spec, of_container);
+    let mut all = of_container(&spec["resources"]).or(sum);
+    all.add(&Amounts::read(&spec["overhead"]));
+    all.set("pods", 1000);
+    all
+}
+
+/// What it counts as when nodes are compared: pods that reserve nothing still weigh something.
+fn weight(spec: &Value) -> [u64; 2] {
+    let own = of_container(&spec["resources"]);
+    let sum = together(spec, |resources| {
+        let mut asked = of_container(resources);
+        for (resource, least) in NO_REQUEST.into_iter().filter(|(it, _)| !own.has(it)) {
+            if asked.get(resource) == 0 {
+                asked.set(resource, least);
+            }
+        }
+        asked
+    });
+    let mut all = own.or(sum);
+    all.add(&Amounts::read(&spec["overhead"]));
+    NO_REQUEST.map(|(resource, _)| all.get(resource))
+}
+
+fn together(spec: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
     let mut sum = Amounts::default();
-    for container in items(&spec["containers"]) {
+    for container in containers(spec) {
         sum.add(&of(&container["resources"]));
     }
     let (mut sidecars, mut peak) = (Amounts::default(), Amounts::default());
@@ -181,39 +177,7 @@ fn requests(spec: &Value) -> Amounts {
     }
     sum.add(&sidecars);
     sum.raise_to(&peak);
-    let mut all = of(&spec["resources"]).or(sum);
-    all.add(&Amounts::read(&spec["overhead"]));
-    all.set("pods", 1000);
-    all
-}
-
-fn unmodelled(spec: &Value, required: &str) -> Vec<&'static str> {
-    let affinity = &spec["affinity"];
-    let any = |list: &Value, test: &dyn Fn(&Value) -> bool| items(list).iter().any(test);
-    let host_ports =
-        |container: &Value| any(&container["ports"], &|port| count(&port["hostPort"]) > 0);
-    [
-        ("spec.affinity.podAffinity", !items(&affinity["podAffinity"][required]).is_empty()),
-        (
-            "spec.affinity.podAntiAffinity",
-            !items(&affinity["podAntiAffinity"][required]).is_empty(),
-        ),
-        (
-            "spec.topologySpreadConstraints",
-            any(&spec["topologySpreadConstraints"], &|it| {
-                it["whenUnsatisfiable"] != "ScheduleAnyway"
-            }),
-        ),
-        ("hostPort", any(&spec["containers"], &host_ports)),
-        (
-            "spec.volumes[].persistentVolumeClaim",
-            any(&spec["volumes"], &|it| it["persistentVolumeClaim"].is_object()),
-        ),
-        ("spec.resourceClaims", !items(&spec["resourceClaims"]).is_empty()),
-    ]
-    .into_iter()
-    .filter_map(|(field, used)| used.then_some(field))
-    .collect()
+    sum
 }
 
 #[cfg(test)]
@@ -242,52 +206,29 @@ mod tests {
     }
 
     #[test]
-    fn requirements_hold_as_kubernetes_says() {
-        #[rustfmt::skip]
-        let rows = [
-            ("In",           vec!["a", "b"], Some("b"), true),
-            ("In",           vec!["a"],      None,      false),
-            ("NotIn",        vec!["a"],      None,      true),
-            ("NotIn",        vec!["a"],      Some("a"), false),
-            ("Exists",       vec![],         Some(""),  true),
-            ("DoesNotExist", vec![],         None,      true),
-            ("Gt",           vec!["3"],      Some("4"), true),
-            ("Gt",           vec!["3"],      Some("x"), false),
-            ("Lt",           vec!["3"],      Some("3"), false),
-            ("Near",         vec!["3"],      Some("3"), false),
-        ];
-        for (operator, values, value, expected) in rows {
-            let it =
-                Requirement::read(&json!({"key": "k", "operator": operator, "values": values}));
-            assert_eq!(it.holds(value), expected, "{operator} {values:?} {value:?}");
-        }
+    fn a_container_without_a_request_weighs_something() {
+        let spec = json!({"containers": [{}, {"resources": {"requests": {"cpu": "1"}}}]});
+        assert_eq!(weight(&spec), [1100, 400 * 1024 * 1024 * 1000]);
+        let whole = json!({"containers": [{}], "resources": {"requests": {"cpu": "2"}}});
+        assert_eq!(weight(&whole), [2000, 200 * 1024 * 1024 * 1000]);
     }
 
     #[test]
-    fn tolerations_cover_what_they_name() {
-        let taint = Taint::read(&json!({"key": "k", "value": "v", "effect": "NoSchedule"}));
+    fn ports_of_the_host_clash_unless_their_addresses_differ() {
+        let port = |number: u64, address: &str| {
+            let spec =
+                json!({"containers": [{"ports": [{"hostPort": number, "hostIP": address}]}]});
+            ports(&spec).remove(0)
+        };
         #[rustfmt::skip]
         let rows = [
-            (json!({"operator": "Exists"}),                               true),
-            (json!({"key": "k", "operator": "Exists"}),                   true),
-            (json!({"key": "k", "value": "v"}),                           true),
-            (json!({"key": "k", "value": "w"}),                           false),
-            (json!({"key": "k", "value": "v", "effect": "NoExecute"}),    false),
-            (json!({"key": "other", "operator": "Exists"}),               false),
-            (json!({"value": "v"}),                                       false),
+            (port(80, "0.0.0.0"),  port(80, "0.0.0.0"),  true),
+            (port(80, "10.0.0.1"), port(80, "0.0.0.0"),  true),
+            (port(80, "10.0.0.1"), port(80, "10.0.0.2"), false),
+            (port(80, "0.0.0.0"),  port(81, "0.0.0.0"),  false),
         ];
-        for (toleration, expected) in rows {
-            assert_eq!(Toleration::read(&toleration).covers(&taint), expected, "{toleration}");
+        for (one, other, clash) in rows {
+            assert_eq!(one.clashes(&other), clash, "{one:?} {other:?}");
         }
-    }
-
-    #[test]
-    fn what_narrows_the_choice_unmodelled_is_named() {
-        let spec = json!({
-            "containers": [{"ports": [{"hostPort": 80}]}],
-            "topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}],
-            "volumes": [{"emptyDir": {}}],
-        });
-        assert_eq!(Demand::read(&spec).unmodelled, ["spec.topologySpreadConstraints", "hostPort"]);
     }
 }

@@ -1,46 +1,51 @@
 //! The kubelets: what runs on the nodes, and what it says of itself.
 //!
 //! ```text
-//!              start-up over      all ranks are here      its time is over
-//!   Starting ───────────────▶ Barrier ───────────────▶ Running ───────────▶ Ended
-//!      │                          │                    │  ▲  │               │
-//!      │                          │               TERM │  │  ▼ restarted     │ deleted
-//!      └──────── deleted ─────────┴───▶ Stopping ◀─────┘ BackOff             ▼
-//!                                          └──────────────▶ Ended ─────▶ DELETE
+//!   bound pod ──▶ admit? ──no──▶ Failed: OutOfcpu, NodeAffinity …
+//!                   │
+//!                   ▼            each container, in its turn:
+//!                  Run   Waiting ▶ Starting ▶ Pulling ▶ Running ▶ BackOff ▶ Running …
+//!                   │                                      └▶ Stopping ▶ Ended
+//!                   └──▶ all over ──▶ Succeeded or Failed ──▶ deleted? DELETE
 //! ```
 //!
-//! [`life::step`] holds every arrow, [`status::of`] what each state looks like from outside. All
-//! containers of a pod live and die together; init containers are part of the start-up. Probes
-//! aren't modelled: a container that runs is ready.
+//! [`life::Run::step`] holds every turn, [`status::of`] what a pod looks like from outside. A
+//! kubelet that is cut off says nothing, and tells all that happened once it's back.
 
 mod admit;
+mod container;
+mod groups;
+mod images;
 mod life;
+mod post;
+mod probe;
 mod status;
+mod tell;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use drawbridge_sim::{Seed, Span, Time};
 use serde_json::{Value, json};
 
-pub(crate) use self::life::{Life, Run};
+pub use self::post::Trouble;
+pub(crate) use self::status::Detail;
+use self::{
+    container::{Container, Life},
+    groups::{Group, Groups},
+    images::Images,
+    life::{Means, Rank, Run, Seen, Stage},
+    post::Posts,
+};
 use super::{
     amounts::Amounts,
     behaviour::Behaviour,
     node::{self, Node},
     object::{Key, Moment, text},
-    plan::{Plan, Subject, delete_pod, patch, pod_path},
+    plan::{Plan, delete_pod, patch, pod_path},
     pod::Pod,
 };
 
 const COMPONENT: &str = "kubelet";
-/// How often a waiting rank says how many others are there.
-const BARRIER_REPORT: Span = Span::secs(1);
-
-/// Ranks of one program: namespace, label and value.
-pub(crate) type Group = (Arc<str>, String, String);
 
 /// All kubelets together.
 #[derive(Clone, Debug)]
@@ -50,10 +55,23 @@ pub(crate) struct Kubelets {
     runs: BTreeMap<Key, Run>,
     /// What admitted pods take up, node by node.
     used: BTreeMap<Arc<str>, Amounts>,
-    /// The ranks whose containers run.
-    groups: BTreeMap<Group, BTreeSet<Key>>,
+    groups: Groups,
+    images: Images,
+    /// Kubelets that nobody hears of.
+    cut_off: BTreeMap<Arc<str>, CutOff>,
+    posts: Posts,
+    /// How much a pod's status says.
+    detail: Detail,
     /// Nodes are there, but nothing of ours runs on them.
     removed: bool,
+}
+
+/// Since when a kubelet isn't heard of.
+#[derive(Clone, Copy, Debug)]
+struct CutOff {
+    since: Time,
+    /// Its machine has no power; otherwise only its network is gone.
+    off: bool,
 }
 
 /// What a kubelet decided, and which other pods should be looked at because of it.
@@ -64,13 +82,17 @@ pub(crate) struct Outcome {
 }
 
 impl Kubelets {
-    pub(crate) fn new(seed: Seed, behaviours: Vec<Behaviour>) -> Self {
+    pub(crate) fn new(seed: Seed, behaviours: Vec<Behaviour>, detail: Detail) -> Self {
         Self {
             seed,
             behaviours: behaviours.into_iter().map(Arc::new).collect(),
             runs: BTreeMap::new(),
             used: BTreeMap::new(),
-            groups: BTreeMap::new(),
+            groups: Groups::default(),
+            images: Images::default(),
+            cut_off: BTreeMap::new(),
+            posts: Posts::default(),
+            detail,
             removed: false,
         }
     }
@@ -85,18 +107,70 @@ impl Kubelets {
         self.removed
     }
 
+    /// Whether a node's kubelet is heard of.
+    pub(crate) fn is_heard(&self, node: &str) -> bool {
+        !self.removed && !self.cut_off.contains_key(node)
+    }
+
+    /// A node's kubelet isn't heard of any more; with the power `off`, nothing runs there either.
+    pub(crate) fn cut_off(&mut self, now: Time, node: &str, off: bool) -> Vec<(Key, Time)> {
+        self.cut_off.entry(node.into()).or_insert(CutOff { since: now, off });
+        if !off {
+            return vec![];
+        }
+        let ranks: Vec<Key> = self.on_node(node).map(|(key, _)| key.clone()).collect();
+        let mut others = vec![];
+        for key in ranks {
+            if let Some(run) = self.runs.get(&key).filter(|run| run.running()) {
+                let run = run.clone();
+                others.extend(self.groups.leave(now, &run, &key, true));
+            }
+        }
+        others
+    }
+
+    /// Whether a node's machine is off.
+    pub(crate) fn is_off(&self, node: &str) -> bool {
+        self.cut_off.get(node).is_some_and(|it| it.off)
+    }
+
+    /// A node's kubelet is heard of again. Gives back the pods to look at.
+    pub(crate) fn come_back(&mut self, now: Time, node: &str) -> Vec<Key> {
+        let Some(cut_off) = self.cut_off.remove(node) else { return vec![] };
+        let seed = self.seed;
+        let mut back = vec![];
+        for (key, run) in self.runs.iter_mut().filter(|(_, run)| &*run.node == node) {
+            if cut_off.off {
+                let startup = run.behaviour.startup.draw(seed, &format!("restart/{key}"));
+                run.lose_power(cut_off.since, now, startup);
+            }
+            back.push(key.clone());
+        }
+        back
+    }
+
+    fn on_node<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a Key, &'a Run)> {
+        self.runs.iter().filter(move |(_, run)| &*run.node == node)
+    }
+
     /// A pod's object is gone: whatever ran of it is killed. Gives back who should be looked at.
     pub(crate) fn forget(&mut self, now: Time, key: &Key) -> Vec<(Key, Time)> {
+        self.posts.evicted.remove(key);
         let Some(mut run) = self.runs.remove(key) else {
             return vec![];
         };
-        self.set_running(&run, key, false);
         self.use_node(&mut run, false);
-        self.others(now, &run, key)
+        match run.running() {
+            true => self.groups.leave(now, &run, key, true),
+            false => vec![],
+        }
     }
 
     /// Looks at a pod that is bound to a node of ours.
     pub(crate) fn sync(&mut self, at: Moment, pod: &Pod, node: &Node) -> Outcome {
+        if !self.is_heard(&node.name) {
+            return Outcome::default();
+        }
         if self.runs.get(&pod.key).is_some_and(|run| run.uid != pod.uid) {
             self.forget(at.now, &pod.key);
         }
@@ -104,32 +178,40 @@ impl Kubelets {
             if pod.terminal() {
                 return Outcome::of(remove(pod));
             }
-            if let Some(refusal) = self.refusal(pod, node) {
+            let behaviour = self.behaviour(pod);
+            if let Some(refusal) = self.refusal(pod, node, &behaviour) {
                 return Outcome::of(status::refuse(at, pod, node, &refusal));
             }
-            let mut run = self.admit(at, pod, node);
+            let mut run = self.admit(at, pod, node, behaviour);
             self.use_node(&mut run, true);
             self.runs.insert(pod.key.clone(), run);
         }
-        self.live(at, pod)
+        self.live(at, pod, node)
     }
 
-    fn refusal(&self, pod: &Pod, node: &Node) -> Option<admit::Refusal> {
+    fn refusal(&self, pod: &Pod, node: &Node, behaviour: &Behaviour) -> Option<admit::Refusal> {
+        if let Some(why) = &behaviour.refused {
+            return Some(admit::unexpected(why));
+        }
         let nothing = Amounts::default();
         let used = self.used.get(&node.name).unwrap_or(&nothing);
         admit::refusal(pod, node, used)
     }
 
-    fn admit(&self, at: Moment, pod: &Pod, node: &Node) -> Run {
-        let behaviour = self.behaviour(pod);
+    fn admit(&self, at: Moment, pod: &Pod, node: &Node, behaviour: Arc<Behaviour>) -> Run {
+        let spec = &pod.object["spec"];
         let purpose = format!("startup/{}", pod.key);
         let until = at.now + behaviour.startup.draw(self.seed, &purpose);
-        let group = behaviour.mpi.as_ref().map(|mpi| {
-            let value = text(&pod.object["metadata"]["labels"][&mpi.group_label]);
-            let namespace = pod.key.namespace.clone();
-            (namespace, mpi.group_label.clone(), value.to_owned())
-        });
-        let deadline = pod.object["spec"]["activeDeadlineSeconds"].as_u64();
+        let group = behaviour.mpi.as_ref().map(|mpi| Group::of(pod, mpi));
+        let deadline = spec["activeDeadlineSeconds"].as_u64();
+        let mut containers = Container::read_all(spec);
+        if let Some(first) = containers.first_mut() {
+            first.life = Life::Starting { until };
+        }
+        // Without init containers all main ones wait for the sandbox alone.
+        if spec["initContainers"].as_array().is_none_or(Vec::is_empty) {
+            containers.iter_mut().for_each(|it| it.life = Life::Starting { until });
+        }
         Run {
             uid: pod.uid.clone(),
             node: node.name.clone(),
@@ -138,12 +220,14 @@ impl Kubelets {
             group,
             uses_node: false,
             admitted: at.now,
+            seen: at.now,
             deadline: deadline.map(|secs| at.now + Span::secs(secs)),
-            restarts: 0,
-            crashes: 0,
-            started: None,
-            last: None,
-            life: Life::Starting { until },
+            grace: spec["terminationGracePeriodSeconds"]
+                .as_u64()
+                .map_or(Span::secs(30), Span::secs),
+            containers,
+            stage: Stage::Alive,
+            rank: Rank::No,
         }
     }
 
@@ -161,31 +245,25 @@ impl Kubelets {
     }
 
     /// Lets the pod live up to now, and says what became of it.
-    fn live(&mut self, at: Moment, pod: &Pod) -> Outcome {
+    fn live(&mut self, at: Moment, pod: &Pod, node: &Node) -> Outcome {
         let Some(mut run) = self.runs.remove(&pod.key) else {
             return Outcome::default();
         };
         let mut outcome = Outcome::default();
-        loop {
-            let was = run.running();
-            let seen = self.seen(at, pod, &run);
-            let Some(next) = life::step(&run, &seen) else {
-                break;
-            };
-            tell(&mut outcome.plan, pod, &run, &next);
-            run.enter(at.now, next);
-            if was != run.running() {
-                self.set_running(&run, &pod.key, run.running());
-                outcome.look_at.extend(self.others(at.now, &run, &pod.key));
-            }
+        // What was due while nobody heard of the node happened at its own time.
+        while let Some(due) = run.next_change(run.seen).filter(|due| *due < at.now) {
+            while self.turn(due, None, pod, &mut run, &mut outcome) {}
+            run.seen = due;
         }
-        let ended = matches!(run.life, Life::Ended { .. });
+        run.seen = at.now;
+        while self.turn(at.now, pod.deleting, pod, &mut run, &mut outcome) {}
+        let ended = matches!(run.stage, Stage::Ended { .. });
         if ended {
             self.use_node(&mut run, false);
         }
-        let here = self.here(&run);
-        show(&mut outcome.plan, at, pod, &run, here);
-        if let Some(next) = run.next_change() {
+        self.show(&mut outcome.plan, at, pod, &run, node);
+        let aborts = self.groups.aborts(&run).filter(|aborts| at.now < *aborts);
+        for next in run.next_change(at.now).into_iter().chain(aborts.filter(|_| run.running())) {
             outcome.plan.wake_at(next);
         }
         if ended {
@@ -195,53 +273,45 @@ impl Kubelets {
         outcome
     }
 
-    fn seen(&self, at: Moment, pod: &Pod, run: &Run) -> life::Seen {
-        let purpose = format!("runtime/{}/{}", pod.key, run.attempt());
-        let ranks = run.behaviour.mpi.as_ref().map_or(0, |mpi| mpi.ranks as usize);
-        let restart = text(&pod.object["spec"]["restartPolicy"]);
-        life::Seen {
-            now: at.now,
-            grace: pod.deleting.map(Span::secs),
-            complete: ranks <= self.here(run),
-            runtime: run.behaviour.runtime.draw(self.seed, &purpose),
-            restart: life::Restart::read(restart),
-            own_grace: pod.object["spec"]["terminationGracePeriodSeconds"]
-                .as_u64()
-                .map_or(Span::secs(30), Span::secs),
-        }
-    }
-
-    /// How many ranks of the run's program run now.
-    fn here(&self, run: &Run) -> usize {
-        let members = run.group.as_ref().and_then(|group| self.groups.get(group));
-        members.map_or(0, BTreeSet::len)
-    }
-
-    /// The others at the barrier get past it, or say how many they are now.
-    fn others(&self, now: Time, run: &Run, key: &Key) -> Vec<(Key, Time)> {
-        let Some(members) = run.group.as_ref().and_then(|it| self.groups.get(it)) else {
-            return vec![];
+    /// Lets one turn happen; says whether there was one.
+    fn turn(
+        &mut self,
+        now: Time,
+        deleting: Option<u64>,
+        pod: &Pod,
+        run: &mut Run,
+        outcome: &mut Outcome,
+    ) -> bool {
+        let seen = Seen {
+            now,
+            grace: deleting.map(Span::secs),
+            evicted: self.posts.evicted.get(&pod.key).cloned(),
+            complete: self.groups.complete(run),
+            aborts: self.groups.aborts(run),
+            all_done: self.groups.all_done(run),
         };
-        let ranks = run.behaviour.mpi.as_ref().map_or(0, |mpi| mpi.ranks as usize);
-        let when = if ranks <= members.len() { now } else { now + BARRIER_REPORT };
-        let waits = |other: &&Key| {
-            let run = self.runs.get(other);
-            *other != key && run.is_some_and(|run| matches!(run.life, Life::Barrier))
-        };
-        let others = members.iter().filter(waits);
-        others.map(|key| (key.clone(), when)).collect()
+        let Some(turn) = run.step(&seen) else { return false };
+        let (was, rank) = (run.running(), run.rank);
+        let mut means = Means { seed: self.seed, key: &pod.key, images: &mut self.images };
+        tell::before(&mut outcome.plan, pod, run, &turn);
+        run.enter(now, &turn, &mut means);
+        tell::after(&mut outcome.plan, pod, run, &turn, self.detail);
+        outcome.look_at.extend(self.groups.follow(now, &pod.key, run, was, rank));
+        true
     }
 
-    fn set_running(&mut self, run: &Run, key: &Key, runs: bool) {
-        let Some(group) = &run.group else { return };
-        let members = self.groups.entry(group.clone()).or_default();
-        if runs {
-            members.insert(key.clone());
-        } else {
-            members.remove(key);
-        }
-        if members.is_empty() {
-            self.groups.remove(group);
+    /// Writes the pod's status, if it differs from what is there.
+    fn show(&self, plan: &mut Plan, at: Moment, pod: &Pod, run: &Run, node: &Node) {
+        let here = self.groups.here(run);
+        let status = status::of(at, pod, run, &status::Place { here, node, detail: self.detail });
+        let old = &pod.object["status"];
+        let differs = |new: &serde_json::Map<String, Value>| {
+            new.iter().any(|(field, value)| old[field] != *value)
+        };
+        if status.as_object().is_some_and(differs) {
+            let body: Value = json!({"metadata": {"uid": &*pod.uid}, "status": status});
+            let path = pod_path(&pod.key) + "/status";
+            plan.send(patch(&node::user(&run.node), path, body));
         }
     }
 
@@ -255,6 +325,36 @@ impl Kubelets {
         }
         run.uses_node = uses;
     }
+
+    /// What a container has written to its log, start by start; `previous` leaves out the last.
+    pub(crate) fn log(&self, pod: &Key, container: Option<&str>, previous: bool) -> Log {
+        let Some(run) = self.runs.get(pod) else { return Log::NotStarted };
+        let found = match container {
+            Some(name) => run.containers.iter().find(|it| *it.name == *name),
+            None => run.main().next(),
+        };
+        let Some(it) = found else { return Log::NoSuchContainer };
+        let text = &it.program(&run.behaviour).log;
+        let started = it.running() || it.last.is_some();
+        match (started, previous, it.restarts) {
+            (false, ..) => Log::NotStarted,
+            (true, true, 0) => Log::NoPrevious,
+            (true, ..) => Log::Text(text.clone()),
+        }
+    }
+}
+
+/// What is asked for when somebody asks for a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// The text.
+    Text(String),
+    /// The container hasn't started, or its node isn't heard of.
+    NotStarted,
+    /// The pod has no container of this name.
+    NoSuchContainer,
+    /// The container has only started once.
+    NoPrevious,
 }
 
 impl Outcome {
@@ -274,55 +374,7 @@ fn remove(pod: &Pod) -> Plan {
     plan
 }
 
-/// Writes the pod's status, if it differs from what is there.
-fn show(plan: &mut Plan, at: Moment, pod: &Pod, run: &Run, here: usize) {
-    let status = status::of(at, pod, run, here);
-    let old = &pod.object["status"];
-    let changed =
-        status.as_object().is_some_and(|new| new.iter().any(|(field, value)| old[field] != *value));
-    if changed {
-        let body: Value = json!({"metadata": {"uid": &*pod.uid}, "status": status});
-        let path = pod_path(&pod.key) + "/status";
-        plan.send(patch(&node::user(&run.node), path, body));
-    }
-}
-
-fn tell(plan: &mut Plan, pod: &Pod, run: &Run, to: &Life) {
-    let node = &run.node;
-    let about = Subject::of(&pod.object);
-    let names = status::container_names(pod);
-    let first = names.first().copied().unwrap_or_default();
-    match (&run.life, to) {
-        (Life::Starting { .. } | Life::BackOff { .. }, Life::Barrier | Life::Running { .. }) => {
-            plan.tell(
-                about.notes(COMPONENT, "Started", format!("Started container {first}")).on(node),
-            );
-        }
-        (from, Life::Stopping { .. }) if !matches!(from, Life::Stopping { .. }) => {
-            plan.tell(
-                about.notes(COMPONENT, "Killing", format!("Stopping container {first}")).on(node),
-            );
-        }
-        (_, Life::BackOff { wait, .. }) if *wait > Span::ZERO => {
-            let (uid, name, namespace) = (&pod.uid, &pod.key.name, &pod.key.namespace);
-            let message = format!(
-                "Back-off restarting failed container {first} in pod {name}_{namespace}({uid})"
-            );
-            plan.tell(about.warns(COMPONENT, "BackOff", message).on(node));
-        }
-        (
-            Life::Starting { .. }
-            | Life::Barrier
-            | Life::Running { .. }
-            | Life::BackOff { .. }
-            | Life::Stopping { .. }
-            | Life::Ended { .. },
-            Life::Starting { .. }
-            | Life::Barrier
-            | Life::Running { .. }
-            | Life::BackOff { .. }
-            | Life::Stopping { .. }
-            | Life::Ended { .. },
-        ) => {}
-    }
+/// The value of a label.
+fn label(pod: &Pod, name: &str) -> String {
+    text(&pod.object["metadata"]["labels"][name]).to_owned()
 }

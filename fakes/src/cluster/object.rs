@@ -119,6 +119,16 @@ pub(crate) fn set_condition(conditions: &mut Vec<Value>, mut new: Value, stamp: 
     }
 }
 
+/// Whether any of the new fields differs from what is there; one that is null isn't there.
+pub(crate) fn changed(old: &Value, new: &Value) -> bool {
+    pairs(new).any(|(field, value)| old[field] != *value)
+}
+
+/// A number that isn't written if it's nothing.
+pub(crate) fn some(number: impl TryInto<u64>) -> Option<u64> {
+    number.try_into().ok().filter(|number| *number > 0)
+}
+
 /// The object without fields that are null.
 pub(crate) fn prune(value: Value) -> Value {
     match value {

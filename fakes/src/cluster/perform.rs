@@ -4,87 +4,112 @@ use drawbridge_sim::Time;
 
 use super::{
     Cluster,
-    object::{Key, text},
-    plan::{Act, Note, Plan, PodOrder, Subject, delete_pod},
+    object::text,
+    paused::{Progress, Rest},
+    plan::{Act, Note, Plan, delete_pod},
 };
-use crate::{Method, Request, Response, Webhooks};
+use crate::{Attempt, Method, Request, Response, Webhooks};
+
+/// Why an act failed: what the API server said.
+pub(super) type Failed = String;
 
 impl Cluster {
-    /// Does a plan's acts in order, up to the first that fails. Says whether all succeeded.
-    pub(super) fn perform(&mut self, now: Time, plan: Plan, hooks: &mut dyn Webhooks) -> bool {
-        plan.acts.into_iter().all(|act| match act {
-            Act::Send(request) => {
-                let response = self.handle(now, &request, hooks);
-                is_done(&request, &response)
-            }
-            Act::Tell(note) => {
+    /// Does a plan's acts in order, up to the first that fails or has to wait.
+    pub(super) fn perform(&mut self, now: Time, plan: Plan, hooks: &mut dyn Webhooks) -> Progress {
+        let rest = Rest { attempt: Attempt::default(), acts: plan.acts.into() };
+        self.perform_rest(now, rest, hooks)
+    }
+
+    /// Goes on with acts, the first of which may have been tried before.
+    pub(super) fn perform_rest(
+        &mut self,
+        now: Time,
+        mut rest: Rest,
+        hooks: &mut dyn Webhooks,
+    ) -> Progress {
+        while let Some(act) = rest.acts.pop_front() {
+            let Some(request) = request_of(&act) else {
+                self.tell_of(now, &act, hooks);
+                continue;
+            };
+            let Some(response) = self.attempt(now, &request, &mut rest.attempt, hooks) else {
+                rest.acts.push_front(act);
+                return Progress::Waits(Box::new(rest));
+            };
+            rest.attempt = Attempt::default();
+            let outcome = done(&request, &response);
+            if let Some(note) = report(act, &response, &outcome) {
                 self.tell(now, &note, hooks);
-                true
             }
-            Act::CreatePod(order) => self.create_pod(now, order, hooks),
-            Act::DeletePod { user, owner, pod, uid } => {
-                self.delete_pod(now, user, &owner, &pod, &uid, hooks)
+            if let Err(why) = outcome {
+                return Progress::Failed(why);
             }
-        })
+        }
+        Progress::Done
+    }
+
+    fn tell_of(&mut self, now: Time, act: &Act, hooks: &mut dyn Webhooks) {
+        if let Act::Tell(note) = act {
+            self.tell(now, note, hooks);
+        }
     }
 
     /// Records an event. One that can't be recorded is lost, as in a real cluster.
     fn tell(&mut self, now: Time, note: &Note, hooks: &mut dyn Webhooks) {
         let at = self.moment();
-        if let Some(request) = self.recorder.record(at, note) {
-            self.handle(now, &request, hooks);
+        let Some(request) = self.recorder.record(at, note) else { return };
+        let mut attempt = Attempt::default();
+        if self.attempt(now, &request, &mut attempt, hooks).is_none() {
+            let acts = [Act::Send(request)].into();
+            self.paused.keep(Rest { attempt, acts }, None, None);
         }
     }
+}
 
-    fn create_pod(&mut self, now: Time, order: PodOrder, hooks: &mut dyn Webhooks) -> bool {
-        let path = format!("/api/v1/namespaces/{}/pods", order.namespace);
-        let request = Request::new(order.user, Method::Post, path).with_body(order.body);
-        let response = self.handle(now, &request, hooks);
-        let done = is_done(&request, &response);
-        let component = component(order.user);
-        let note = if done {
-            let name = text(&response.body["metadata"]["name"]);
-            let message = format!("Created pod: {name}");
-            order.owner.notes(component, "SuccessfulCreate", message)
-        } else {
-            let message = format!("Error creating: {}", text(&response.body["message"]));
-            order.owner.warns(component, "FailedCreate", message)
-        };
-        self.tell(now, &note, hooks);
-        done
+/// The request by which an act is done; nothing for an event, which is recorded.
+fn request_of(act: &Act) -> Option<Request> {
+    match act {
+        Act::Send(request) => Some(request.clone()),
+        Act::Tell(_) => None,
+        Act::Telling(telling) => Some(telling.request.clone()),
+        Act::CreatePod(order) => {
+            let path = format!("/api/v1/namespaces/{}/pods", order.namespace);
+            Some(Request::new(order.user, Method::Post, path).with_body(order.body.clone()))
+        }
+        Act::DeletePod { user, pod, uid, .. } => Some(delete_pod(user, pod, uid, None)),
     }
+}
 
-    fn delete_pod(
-        &mut self,
-        now: Time,
-        user: &'static str,
-        owner: &Subject,
-        pod: &Key,
-        uid: &str,
-        hooks: &mut dyn Webhooks,
-    ) -> bool {
-        let request = delete_pod(user, pod, uid, None);
-        let response = self.handle(now, &request, hooks);
-        if response.status < 300 {
+/// What is told of an act that was tried.
+fn report(act: Act, response: &Response, outcome: &Result<(), Failed>) -> Option<Note> {
+    match (act, outcome) {
+        (Act::Telling(telling), Ok(())) => telling.done,
+        (Act::Telling(mut telling), Err(why)) => {
+            telling.failed.message += why;
+            Some(telling.failed)
+        }
+        (Act::CreatePod(order), Ok(())) => {
+            let message = format!("Created pod: {}", text(&response.body["metadata"]["name"]));
+            Some(order.owner.notes(order.component, "SuccessfulCreate", message))
+        }
+        (Act::CreatePod(order), Err(why)) => {
+            let message = format!("Error creating: {why}");
+            Some(order.owner.warns(order.component, "FailedCreate", message))
+        }
+        (Act::DeletePod { component, owner, pod, .. }, _) if response.status < 300 => {
             let message = format!("Deleted pod: {}", pod.name);
-            let note = owner.notes(component(user), "SuccessfulDelete", message);
-            self.tell(now, &note, hooks);
+            Some(owner.notes(component, "SuccessfulDelete", message))
         }
-        is_done(&request, &response)
+        (Act::DeletePod { .. } | Act::Send(_) | Act::Tell(_), _) => None,
     }
 }
 
 /// Whether the request achieved what it was for. What is gone needs no change and no deletion,
 /// and a name that is taken by another needs no deletion either.
-fn is_done(request: &Request, response: &Response) -> bool {
+fn done(request: &Request, response: &Response) -> Result<(), Failed> {
     match (response.status, request.method) {
-        (..300, _) | (409, Method::Delete) => true,
-        (404, method) => method != Method::Post,
-        _ => false,
+        (..300, _) | (409, Method::Delete) => Ok(()),
+        (404, method) if method != Method::Post => Ok(()),
+        _ => Err(text(&response.body["message"]).to_owned()),
     }
-}
-
-/// `job-controller` of `system:serviceaccount:kube-system:job-controller`.
-fn component(user: &'static str) -> &'static str {
-    user.rsplit(':').next().unwrap_or(user)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{Method, Request};
 
-use super::object::Key;
+use super::{memo::Memo, object::Key};
 
 /// Acts in order. The first request that fails stops the rest; the whole is decided again later.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,8 @@ pub(crate) struct Plan {
     pub(crate) acts: Vec<Act>,
     /// When to decide again even if nothing changes.
     pub(crate) again: Option<Time>,
+    /// What to remember until then.
+    pub(crate) memo: Option<Memo>,
 }
 
 /// One thing to do.
@@ -22,16 +24,29 @@ pub(crate) enum Act {
     Send(Request),
     /// Record this event.
     Tell(Note),
+    /// Send this, and record how it went if it is to be told; what the API server said is added to
+    /// `failed`.
+    Telling(Box<Telling>),
     /// Create this pod for its controller, and tell of it either way.
     CreatePod(PodOrder),
     /// Delete this pod for its controller, and tell of it.
-    DeletePod { user: &'static str, owner: Subject, pod: Key, uid: String },
+    DeletePod { user: &'static str, component: &'static str, owner: Subject, pod: Key, uid: String },
+}
+
+/// A request and what to tell of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Telling {
+    pub(crate) request: Request,
+    pub(crate) done: Option<Note>,
+    pub(crate) failed: Note,
 }
 
 /// A pod to create.
 #[derive(Clone, Debug)]
 pub(crate) struct PodOrder {
     pub(crate) user: &'static str,
+    /// Who tells of it.
+    pub(crate) component: &'static str,
     pub(crate) owner: Subject,
     pub(crate) namespace: String,
     pub(crate) body: Value,
@@ -57,6 +72,8 @@ pub(crate) struct Subject {
     pub(crate) kind: String,
     pub(crate) key: Key,
     pub(crate) uid: String,
+    /// The part of it: `spec.containers{main}`.
+    pub(crate) part: String,
 }
 
 impl Plan {
@@ -74,6 +91,14 @@ impl Plan {
         self.acts.push(Act::Send(request));
     }
 
+    pub(crate) fn send_telling(&mut self, request: Request, done: Note, failed: Note) {
+        self.acts.push(Act::Telling(Box::new(Telling { request, done: Some(done), failed })));
+    }
+
+    pub(crate) fn send_or_warn(&mut self, request: Request, failed: Note) {
+        self.acts.push(Act::Telling(Box::new(Telling { request, done: None, failed })));
+    }
+
     pub(crate) fn tell(&mut self, note: Note) {
         self.acts.push(Act::Tell(note));
     }
@@ -87,7 +112,13 @@ impl Subject {
             kind: part(&object["kind"]),
             key: Key::of(object),
             uid: part(&object["metadata"]["uid"]),
+            part: String::new(),
         }
+    }
+
+    /// A part of this object.
+    pub(crate) fn part(self, part: String) -> Self {
+        Self { part, ..self }
     }
 
     /// An event about this object in which all went well.

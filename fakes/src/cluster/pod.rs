@@ -1,6 +1,6 @@
 //! A pod as the controllers see it: the few facts they decide by, read once per change.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use drawbridge_sim::{Epoch, Time};
 use serde_json::Value;
@@ -26,7 +26,11 @@ pub(crate) struct Pod {
     pub(crate) created: u64,
     /// The uid of its controller.
     pub(crate) owner: Option<Arc<str>>,
+    /// Its controller's selector doesn't fit its labels any more.
+    pub(crate) stray: bool,
     pub(crate) node: Option<Arc<str>>,
+    /// The node on which room is being made for it.
+    pub(crate) nominated: Option<Arc<str>>,
     /// Whether the default scheduler may place it now: it's the one named, and no gate is shut.
     pub(crate) schedulable: bool,
     pub(crate) priority: i64,
@@ -64,9 +68,16 @@ impl Pod {
         let spec = &object["spec"];
         let uid = text(&metadata["uid"]);
         let before = before.filter(|pod| &*pod.uid == uid);
+        // A pod's spec changes its generation, and its labels what others ask of it.
+        let same = |pod: &&Self| {
+            let old = &pod.object["metadata"];
+            let kept =
+                metadata["generation"].is_u64() && old["generation"] == metadata["generation"];
+            kept && (pod.demand.peers.is_none() || old["labels"] == metadata["labels"])
+        };
         let demand = before
-            .filter(|pod| pod.object["spec"] == *spec)
-            .map_or_else(|| Arc::new(Demand::read(spec)), |pod| pod.demand.clone());
+            .filter(same)
+            .map_or_else(|| Arc::new(Demand::read(object)), |pod| pod.demand.clone());
         let annotation = |name: &str| metadata["annotations"][name].as_str();
         let number = |text: &str| text.parse::<i64>().ok();
         Self {
@@ -74,7 +85,9 @@ impl Pod {
             uid: before.map_or_else(|| uid.into(), |pod| pod.uid.clone()),
             created: before.map_or(rv, |pod| pod.created),
             owner: controller(object).map(|owner| text(&owner["uid"]).into()),
+            stray: before.is_some_and(|pod| pod.stray),
             node: spec["nodeName"].as_str().map(Into::into),
+            nominated: object["status"]["nominatedNodeName"].as_str().map(Into::into),
             schedulable: spec["schedulerName"].as_str().unwrap_or(DEFAULT_SCHEDULER)
                 == DEFAULT_SCHEDULER
                 && items(&spec["schedulingGates"]).is_empty(),
@@ -113,6 +126,13 @@ impl Pod {
         !self.terminal() && self.deleting.is_some()
     }
 
+    /// Whether two readings of a pod say the same about whose it is.
+    pub(crate) fn belongs_as(&self, before: &Self) -> bool {
+        let labels =
+            |pod: &Self| pod.object["metadata"]["labels"] == self.object["metadata"]["labels"];
+        self.uid == before.uid && self.owner == before.owner && labels(before)
+    }
+
     /// Whether it takes up room on its node, as the scheduler counts.
     pub(crate) fn holds(&self) -> Option<&Arc<str>> {
         self.node.as_ref().filter(|_| !self.terminal())
@@ -146,31 +166,32 @@ fn restarts(object: &Value) -> u64 {
 }
 
 /// The order in which surplus pods go: unbound before bound, pending before running, not ready
-/// before ready, cheaper before dearer, crowded nodes before others, ready for a shorter time
-/// first, restarted more often first, younger first.
-pub(crate) fn in_order_of_removal(pods: &mut [Arc<Pod>]) {
-    let crowd: std::collections::BTreeMap<Arc<str>, u64> = pods
+/// before ready, cheaper before dearer, from nodes with more `related` pods first, ready for a
+/// shorter time first, restarted more often first, younger first.
+///
+/// The real controllers draw lots among pods whose ages are of the same power of two; here the
+/// younger goes.
+pub(crate) fn in_order_of_removal(pods: &mut [Arc<Pod>], related: &[Arc<Pod>]) {
+    let crowd: BTreeMap<&Arc<str>, u64> = related
         .iter()
-        .filter_map(|pod| pod.node.clone())
-        .fold(Default::default(), |mut crowd, node| {
+        .filter(|pod| pod.active())
+        .filter_map(|pod| pod.node.as_ref())
+        .fold(BTreeMap::new(), |mut crowd, node| {
             *crowd.entry(node).or_default() += 1;
             crowd
         });
-    let on_node = |pod: &Pod| {
-        let node = pod.node.as_ref();
-        node.and_then(|node| crowd.get(node)).copied().unwrap_or(0)
-    };
-    let younger_first = |at: u64| u64::MAX - at;
+    let on_node = |pod: &Pod| pod.node.as_ref().and_then(|node| crowd.get(node)).copied();
+    let more_first = |at: u64| u64::MAX - at;
     pods.sort_by_cached_key(|pod| {
         (
             pod.node.is_some(),
             pod.phase,
             pod.ready.is_some(),
             pod.deletion_cost,
-            younger_first(on_node(pod)),
-            younger_first(pod.ready.unwrap_or_default().as_ms()),
-            younger_first(pod.restarts),
-            younger_first(pod.created),
+            more_first(on_node(pod).unwrap_or(0)),
+            more_first(pod.ready.unwrap_or_default().as_ms()),
+            more_first(pod.restarts),
+            more_first(pod.created),
         )
     });
 }
@@ -202,7 +223,8 @@ mod tests {
             pod("starting", 4, Some("n4"), "Pending", false),
             pod("unbound", 5, None, "Pending", false),
         ];
-        in_order_of_removal(&mut pods);
+        let related = pods.to_vec();
+        in_order_of_removal(&mut pods, &related);
         let names: Vec<&str> = pods.iter().map(|pod| &*pod.key.name).collect();
         assert_eq!(names, ["unbound", "starting", "unready", "young", "old"]);
     }
@@ -214,7 +236,8 @@ mod tests {
             pod("one", 1, Some("n2"), "Running", true),
             pod("two", 2, Some("n2"), "Running", true),
         ];
-        in_order_of_removal(&mut pods);
+        let related = pods.to_vec();
+        in_order_of_removal(&mut pods, &related);
         assert_eq!(&*pods[0].key.name, "two");
         assert_eq!(&*pods[2].key.name, "lonely");
     }

@@ -36,7 +36,8 @@ impl Recorder {
         if !self.may_tell(at.now, fnv1a(format!("{component}/{uid}").as_bytes())) {
             return None;
         }
-        let seen = format!("{component}/{uid}/{}/{}", note.reason, note.message);
+        let part = &note.about.part;
+        let seen = format!("{component}/{uid}/{part}/{}/{}", note.reason, note.message);
         let hash = fnv1a(seen.as_bytes());
         let user = user(note);
         let Subject { key, .. } = &note.about;
@@ -79,7 +80,9 @@ fn user(note: &Note) -> String {
 }
 
 fn event(at: Moment, note: &Note, namespace: &str, name: &str) -> serde_json::Value {
-    let Subject { api_version, kind, key: Key { namespace: home, name: about }, uid } = &note.about;
+    let Subject { api_version, kind, key: Key { namespace: home, name: about }, uid, part } =
+        &note.about;
+    let part = (!part.is_empty()).then_some(part);
     let home = (!home.is_empty()).then_some(&**home);
     let host = (!note.host.is_empty()).then_some(&note.host);
     json!({
@@ -92,6 +95,7 @@ fn event(at: Moment, note: &Note, namespace: &str, name: &str) -> serde_json::Va
             "namespace": home,
             "name": &**about,
             "uid": uid,
+            "fieldPath": part,
         })),
         "type": if note.warning { "Warning" } else { "Normal" },
         "reason": note.reason,
@@ -117,6 +121,7 @@ mod tests {
             kind: "Pod".into(),
             key: Key::new("d", "p"),
             uid: "u".into(),
+            part: String::new(),
         };
         about.notes("kubelet", "Started", message.into()).on("n1")
     }

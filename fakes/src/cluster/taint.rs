@@ -3,11 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use drawbridge_sim::{Span, Time};
+use serde_json::json;
 
 use super::{
+    demand::{Taint, Toleration},
     node::Node,
-    object::{Key, Moment},
-    plan::{Plan, Subject, delete_pod},
+    object::{Key, Moment, items, set_condition},
+    plan::{Plan, Subject, delete_pod, patch, pod_path},
     pod::Pod,
 };
 
@@ -38,7 +40,11 @@ impl Evictions {
     pub(crate) fn sync(&mut self, at: Moment, pod: &Pod, node: &Node) -> Plan {
         let mut plan = Plan::nothing();
         let Stay::For(time) = stay(pod, node) else {
-            self.since.remove(&pod.key);
+            if self.since.remove(&pod.key).is_some() && pod.active() {
+                let message = format!("Cancelling deletion of Pod {}", pod.key);
+                let about = Subject::of(&pod.object);
+                plan.tell(about.notes(COMPONENT, "TaintManagerEviction", message));
+            }
             return plan;
         };
         if !pod.active() {
@@ -57,6 +63,14 @@ impl Evictions {
         let message = format!("Marking for deletion Pod {}", pod.key);
         let about = Subject::of(&pod.object);
         plan.tell(about.notes(COMPONENT, "TaintManagerEviction", message));
+        let mut conditions = items(&pod.object["status"]["conditions"]).to_vec();
+        let new = json!({
+            "type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint",
+        });
+        set_condition(&mut conditions, new, &at.stamp());
+        let body = json!({"metadata": {"uid": &*pod.uid}, "status": {"conditions": conditions}});
+        plan.send(patch(USER, pod_path(&pod.key) + "/status", body));
         plan.send(delete_pod(USER, &pod.key, &pod.uid, None));
         plan
     }
@@ -67,27 +81,40 @@ pub(crate) fn evicts(node: &Node) -> bool {
     node.taints.iter().any(|taint| taint.effect == NO_EXECUTE)
 }
 
+/// How long every pod stays on a node that is lost or not ready, unless it says otherwise.
+const USUAL: Span = Span::secs(300);
+
 fn stay(pod: &Pod, node: &Node) -> Stay {
-    if !evicts(node) {
-        return Stay::Forever;
+    let mut stay = Stay::Forever;
+    for taint in node.taints.iter().filter(|it| it.effect == NO_EXECUTE) {
+        let mut covers = pod.demand.tolerations.iter().filter(|it| it.covers(taint)).peekable();
+        let time = match covers.peek() {
+            Some(_) => covers.filter_map(|it| it.seconds).min().map(seconds),
+            None => Some(if is_usual(taint, &pod.demand.tolerations) { USUAL } else { Span::ZERO }),
+        };
+        stay = match (stay, time) {
+            (stay, None) => stay,
+            (Stay::Forever, Some(time)) => Stay::For(time),
+            (Stay::For(other), Some(time)) => Stay::For(other.min(time)),
+        };
     }
-    if node.untolerated(&pod.demand, &[NO_EXECUTE]).is_some() {
-        return Stay::For(Span::ZERO);
-    }
-    let taints = || node.taints.iter().filter(|it| it.effect == NO_EXECUTE);
-    let used = pod
-        .demand
-        .tolerations
-        .iter()
-        .filter(|toleration| taints().any(|taint| toleration.covers(taint)));
-    let seconds = used.filter_map(|it| it.seconds).min();
-    seconds.map_or(Stay::Forever, |secs| Stay::For(Span::secs(u64::try_from(secs).unwrap_or(0))))
+    stay
+}
+
+fn seconds(secs: i64) -> Span {
+    Span::secs(u64::try_from(secs).unwrap_or(0))
+}
+
+/// Whether a real API server would have written a toleration of 300s for this taint on the pod.
+fn is_usual(taint: &Taint, tolerations: &[Toleration]) -> bool {
+    ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"].contains(&&*taint.key)
+        && !tolerations.iter().any(|it| it.covers(taint))
 }
 
 #[cfg(test)]
 mod tests {
     use drawbridge_sim::Epoch;
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
@@ -103,6 +130,11 @@ mod tests {
             (json!([hard]), json!([exists("a", Value::Null)]), Stay::Forever),
             (json!([hard]), json!([exists("a", json!(5))]), Stay::For(Span::secs(5))),
             (json!([hard]), json!([exists("a", json!(-5))]), Stay::For(Span::ZERO)),
+            (
+                json!([taint("node.kubernetes.io/unreachable", "NoExecute")]),
+                json!([]),
+                Stay::For(USUAL),
+            ),
             (
                 json!([hard, taint("c", "NoExecute")]),
                 json!([exists("a", json!(5)), exists("c", json!(3))]),

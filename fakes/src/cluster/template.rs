@@ -22,6 +22,7 @@ pub(crate) fn slow_start(there: usize, missing: usize) -> usize {
 /// Creates a pod from `owner`'s template; `shape` makes the last changes to it.
 pub(crate) fn create(
     user: &'static str,
+    component: &'static str,
     owner: &Value,
     prefix: &str,
     shape: impl FnOnce(&mut Value),
@@ -45,6 +46,7 @@ pub(crate) fn create(
     shape(&mut body);
     Act::CreatePod(PodOrder {
         user,
+        component,
         owner: Subject::of(owner),
         namespace: text(&owner["metadata"]["namespace"]).into(),
         body,

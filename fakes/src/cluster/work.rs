@@ -4,29 +4,35 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use drawbridge_sim::{Span, Time};
 
-use super::object::Key;
+use super::{controllers::Controller, object::Key};
 
 /// One thing to look at. Whoever looks decides from what is there then, not from what changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
     /// A node that may have to register.
     Node(Arc<str>),
-    Deployment(Key),
-    ReplicaSet(Key),
-    StatefulSet(Key),
-    Job(Key),
+    /// An object that one of the controllers looks after.
+    Of(Controller, Key),
     /// The pods of a Job that is gone, by its uid.
     Orphans(Arc<str>),
     /// The pods that wait for the default scheduler.
     Schedule,
     /// A pod that couldn't be bound and waits again.
     Rejoin(Key),
+    /// A pod that is bound once its volumes are there.
+    Bind(Key),
     /// A pod on a node with taints.
     Taint(Key),
     /// A pod on its node.
     Kubelet(Key),
+    /// A node that may be lost, or tainted because it was.
+    Health(Arc<str>),
+    /// A node whose conditions may ask for taints.
+    Conditions(Arc<str>),
     /// What its owners left behind.
     Garbage,
+    /// Pods that nobody else removes.
+    PodGc,
 }
 
 /// Work with its times: one entry for each thing, at the earliest time that was asked for.
@@ -34,7 +40,8 @@ pub(crate) enum Work {
 pub(crate) struct WorkQueue {
     due: BTreeMap<(Time, u64), Work>,
     when: BTreeMap<Work, (Time, u64)>,
-    failures: BTreeMap<Work, u32>,
+    /// How often it couldn't be done, and what was said the last time.
+    failures: BTreeMap<Work, (u32, Arc<str>)>,
     added: u64,
 }
 
@@ -75,11 +82,19 @@ impl WorkQueue {
     }
 
     /// It couldn't be done: it's tried again, later each time.
-    pub(crate) fn failed(&mut self, now: Time, work: Work) {
-        let n = self.failures.entry(work.clone()).or_default();
+    pub(crate) fn failed(&mut self, now: Time, work: Work, why: &str) {
+        let (n, last) = self.failures.entry(work.clone()).or_insert_with(|| (0, why.into()));
         let wait = RETRY.times(1 << (*n).min(20)).min(RETRY_MAX);
         *n += 1;
+        if **last != *why {
+            *last = why.into();
+        }
         self.add(now + wait, work);
+    }
+
+    /// What was said when it last couldn't be done.
+    pub(crate) fn failure(&self, work: &Work) -> Option<Arc<str>> {
+        self.failures.get(work).map(|(_, why)| why.clone())
     }
 
     /// It could be done.
@@ -95,7 +110,7 @@ mod tests {
     #[test]
     fn the_earliest_time_asked_for_counts() {
         let mut queue = WorkQueue::default();
-        let job = || Work::Job(Key::new("d", "j"));
+        let job = || Work::Of(Controller::Job, Key::new("d", "j"));
         queue.add(Time::from_ms(30), job());
         queue.add(Time::from_ms(20), job());
         queue.add(Time::from_ms(40), job());
@@ -111,14 +126,14 @@ mod tests {
         let mut queue = WorkQueue::default();
         let mut waits = vec![];
         for _ in 0..20 {
-            queue.failed(Time::ZERO, Work::Garbage);
+            queue.failed(Time::ZERO, Work::Garbage, "no");
             waits.extend(queue.next_at().map(Time::as_ms));
             queue.pop_due(Time::MAX);
         }
         assert_eq!(waits[..4], [5, 10, 20, 40]);
         assert_eq!(waits[19], 1_000_000);
         queue.succeeded(&Work::Garbage);
-        queue.failed(Time::ZERO, Work::Garbage);
+        queue.failed(Time::ZERO, Work::Garbage, "no");
         assert_eq!(queue.next_at(), Some(Time::from_ms(5)));
     }
 }

@@ -7,9 +7,6 @@ use crate::{
     kube::{Kind, StatusWrites},
 };
 
-const VERBS: [&str; 8] =
-    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-
 /// A part of an object with a path of its own.
 struct Part {
     name: &'static str,
@@ -27,11 +24,17 @@ struct Review {
     namespaced: bool,
 }
 
-const REVIEWS: [Review; 5] = [
+const REVIEWS: [Review; 6] = [
     Review {
         group: "authentication.k8s.io",
         resource: "selfsubjectreviews",
         kind: "SelfSubjectReview",
+        namespaced: false,
+    },
+    Review {
+        group: "authentication.k8s.io",
+        resource: "tokenreviews",
+        kind: "TokenReview",
         namespaced: false,
     },
     Review {
@@ -62,30 +65,59 @@ const REVIEWS: [Review; 5] = [
 
 const CHANGED: &[&str] = &["get", "patch", "update"];
 
+/// What hands a request on to a program that listens somewhere.
+const PROXIED: &[&str] = &["create", "delete", "get", "patch", "update"];
+
 fn parts(kind: &Kind) -> Vec<Part> {
-    let own = |name, verbs| Part { name, group: "", version: "", kind: kind.kind, verbs };
-    let mut parts = vec![];
-    if kind.key == "pods" {
-        parts.push(Part { kind: "Binding", ..own("binding", &["create"]) });
-        let (group, version) = ("policy", "v1");
-        parts.push(Part { group, version, kind: "Eviction", ..own("eviction", &["create"]) });
-        parts.push(own("log", &["get"]));
-    }
-    if kind.scale {
-        let (group, version) = ("autoscaling", "v1");
-        parts.push(Part { group, version, kind: "Scale", ..own("scale", CHANGED) });
-    }
-    if kind.status != StatusWrites::None {
-        parts.push(own("status", CHANGED));
+    let (group, version) = if kind.custom { (kind.group, kind.versions[0]) } else { ("", "") };
+    let own = |name, verbs| Part { name, group, version, kind: kind.kind, verbs };
+    let named = |name, kind, verbs| Part { kind, ..own(name, verbs) };
+    let of = |group, version, kind, name, verbs| Part { name, group, version, kind, verbs };
+    let mut parts = match kind.key {
+        "namespaces" => vec![own("finalize", &["update"])],
+        "nodes" => vec![named("proxy", "NodeProxyOptions", PROXIED)],
+        "services" => vec![named("proxy", "ServiceProxyOptions", PROXIED)],
+        "serviceaccounts" => {
+            vec![of("authentication.k8s.io", "v1", "TokenRequest", "token", &["create"])]
+        }
+        "certificatesigningrequests.certificates.k8s.io" => vec![own("approval", CHANGED)],
+        "pods" => vec![
+            named("attach", "PodAttachOptions", &["create", "get"]),
+            named("binding", "Binding", &["create"]),
+            own("ephemeralcontainers", CHANGED),
+            of("policy", "v1", "Eviction", "eviction", &["create"]),
+            named("exec", "PodExecOptions", &["create", "get"]),
+            own("log", &["get"]),
+            named("portforward", "PodPortForwardOptions", &["create", "get"]),
+            named("proxy", "PodProxyOptions", PROXIED),
+            own("resize", CHANGED),
+        ],
+        _ => vec![],
+    };
+    let status = (kind.status != StatusWrites::None).then(|| own("status", CHANGED));
+    let scale = kind.scale.then(|| of("autoscaling", "v1", "Scale", "scale", CHANGED));
+    match kind.custom {
+        true => parts.extend(status.into_iter().chain(scale)),
+        false => parts.extend(scale.into_iter().chain(status)),
     }
     parts
 }
 
 fn verbs(kind: &Kind) -> Vec<&'static str> {
-    VERBS
-        .into_iter()
-        .filter(|verb| kind.key != "namespaces" || *verb != "deletecollection")
-        .collect()
+    if kind.custom {
+        return vec![
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "create",
+            "update",
+            "watch",
+        ];
+    }
+    let all = kind.verbs.iter().copied();
+    all.filter(|verb| kind.key != "namespaces" || *verb != "deletecollection").collect()
 }
 
 /// `pod`: what people write for one object.
@@ -93,7 +125,31 @@ fn singular(kind: &Kind) -> String {
     kind.definition.map_or_else(|| kind.kind.to_lowercase(), |it| it.singular.clone())
 }
 
-/// Groups in order of appearance, each with its versions; core is the group without a name.
+/// The order in which a real server lists its groups; those of definitions follow by name.
+const ORDER: [&str; 20] = [
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+];
+
+/// Groups in their order, each with its versions; core is the group without a name.
 fn groups(api: &KubeApi) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&'static str, Vec<&'static str>)> = vec![];
     let mut add = |group: &'static str, version: &'static str| match groups
@@ -110,6 +166,11 @@ fn groups(api: &KubeApi) -> Vec<(&'static str, Vec<&'static str>)> {
     for review in &REVIEWS {
         add(review.group, "v1");
     }
+    let place = |group: &str| match group {
+        "" => 0,
+        group => ORDER.iter().position(|it| *it == group).map_or(ORDER.len() + 1, |it| it + 1),
+    };
+    groups.sort_by(|(one, _), (two, _)| (place(one), one).cmp(&(place(two), two)));
     groups
 }
 
@@ -170,8 +231,9 @@ fn aggregated_version(api: &KubeApi, group: &str, version: &str) -> Value {
                     })
                 })
                 .collect();
+            let (group, version) = if kind.custom { (group, version) } else { ("", "") };
             let mut resource = json!({
-                "resource": kind.resource, "responseKind": answers("", "", kind.kind),
+                "resource": kind.resource, "responseKind": answers(group, version, kind.kind),
                 "scope": scope(kind.namespaced), "singularResource": singular(kind),
                 "verbs": verbs(kind),
             });
@@ -239,7 +301,8 @@ pub(crate) fn resources(api: &KubeApi, group: &str, version: &str) -> Option<Val
                 "name": format!("{}/{}", kind.resource, part.name), "singularName": "",
                 "namespaced": kind.namespaced, "kind": part.kind, "verbs": part.verbs,
             });
-            if !part.group.is_empty() {
+            let foreign = !kind.custom || part.group != kind.group;
+            if foreign && !part.group.is_empty() {
                 entry["group"] = part.group.into();
                 entry["version"] = part.version.into();
             }

@@ -3,7 +3,7 @@
 use drawbridge_sim::fnv1a;
 use serde_json::{Value, json};
 
-use super::{HttpRequest, Reply, discovery, openapi};
+use super::{HttpRequest, Reply, discovery, health, openapi, swagger};
 use crate::{KubeApi, kube::Refusal};
 
 /// The server's version. kubectl picks its behaviour by it.
@@ -17,11 +17,32 @@ fn version() -> Value {
     })
 }
 
+/// Whether a path is that of a document, and not of a resource.
+pub(crate) fn is_one(api: &KubeApi, path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [] | ["healthz" | "livez" | "readyz" | "openapi", ..] | ["version" | "api" | "apis"] => {
+            true
+        }
+        ["api", version] => discovery::resources(api, "", version).is_some(),
+        ["apis", group] => discovery::group(api, group).is_some(),
+        ["apis", group, version] => discovery::resources(api, group, version).is_some(),
+        _ => false,
+    }
+}
+
 /// The document under a path, if it is one.
-pub(crate) fn answer(api: &KubeApi, http: &HttpRequest, path: &str) -> Option<Reply> {
+pub(crate) fn answer(
+    api: &KubeApi,
+    http: &HttpRequest,
+    path: &str,
+    query: &[(String, String)],
+) -> Option<Reply> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let reply = match parts.as_slice() {
-        ["healthz" | "livez" | "readyz", ..] => Reply::new(200, "text/plain; charset=utf-8", "ok"),
+        [endpoint @ ("healthz" | "livez" | "readyz"), rest @ ..] => {
+            return Some(health::answer(endpoint, &rest.join("/"), query));
+        }
         ["version"] => Reply::json(200, &version(), true),
         ["api"] => discover(api, http, true),
         ["apis"] => discover(api, http, false),
@@ -30,6 +51,7 @@ pub(crate) fn answer(api: &KubeApi, http: &HttpRequest, path: &str) -> Option<Re
         ["apis", group, version] => {
             Reply::json(200, &discovery::resources(api, group, version)?, false)
         }
+        ["openapi", "v2"] => return Some(swagger::answer(api, http)),
         ["openapi", "v3", rest @ ..] => return openapi::answer(api, http, rest),
         [] => Reply::json(200, &root(api), true),
         _ => return None,
@@ -75,11 +97,19 @@ fn discover(api: &KubeApi, http: &HttpRequest, core: bool) -> Reply {
 }
 
 fn root(api: &KubeApi) -> Value {
-    let mut paths: Vec<String> =
-        ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
-            .into_iter()
-            .map(Into::into)
-            .collect();
+    let mut paths: Vec<String> = [
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+    ]
+    .into_iter()
+    .map(Into::into)
+    .collect();
     for (group, version) in discovery::group_versions(api) {
         paths.push(match group {
             "" => format!("/api/{version}"),

@@ -3,7 +3,8 @@
 //! ```text
 //!  HttpRequest ─▶ who? (impersonation) ─▶ may they? (RBAC) ─┬▶ documents: version, discovery, OpenAPI
 //!                                                           ├▶ reviews: can-i, who am I
-//!                                                           ├▶ watch ─▶ Stream ─▶ frames
+//!                                                           ├▶ watch, log ─▶ Stream ─▶ frames
+//!                                                           ├▶ list ─▶ Listing ─▶ pieces
 //!                                                           └▶ decode ─▶ KubeApi ─▶ as asked: JSON, Table
 //! ```
 //!
@@ -13,13 +14,15 @@ use serde_json::Value;
 
 use super::{
     accept::{self, Form},
-    documents, media, reviews,
-    stream::Stream,
+    documents,
+    listing::Listing,
+    log, media, reviews,
+    stream::{Stream, WatchStream},
     table,
 };
 use crate::{
-    Cluster, Method, Request, Response, Webhooks,
-    kube::{Access, Refusal},
+    Attempt, Cluster, Method, Request, Response, Webhooks,
+    kube::{Access, Refusal, Target},
 };
 use drawbridge_sim::Time;
 
@@ -62,8 +65,12 @@ pub struct Reply {
 pub enum Answer {
     /// All of it at once.
     Reply(Reply),
-    /// A watch: frames as they happen.
-    Watch(Box<Stream>),
+    /// A list, which is written without the cluster.
+    List(Box<Listing>),
+    /// A watch or a log that is followed: frames as they happen.
+    Stream(Box<Stream>),
+    /// Webhooks must be asked first: the attempt says which. The same request is made again then.
+    Waits,
 }
 
 impl HttpRequest {
@@ -88,14 +95,23 @@ impl Reply {
 }
 
 impl Cluster {
-    /// Answers one request.
-    pub fn answer(&mut self, now: Time, http: &HttpRequest, hooks: &mut dyn Webhooks) -> Answer {
+    /// Answers one request. `attempt` keeps what is known about it while it waits for webhooks.
+    pub fn answer(
+        &mut self,
+        now: Time,
+        http: &HttpRequest,
+        attempt: &mut Attempt,
+        hooks: &mut dyn Webhooks,
+    ) -> Answer {
         let pretty = pretty(http);
-        match self.converse(now, http, hooks) {
+        match self.converse(now, http, attempt, hooks) {
             Ok(answer) => answer,
             Err(refusal) => {
                 let response = refusal.response();
-                Answer::Reply(Reply::json(response.status, &response.body, pretty))
+                let mut reply = Reply::json(response.status, &response.body, pretty);
+                let retry = &response.body["details"]["retryAfterSeconds"];
+                reply.headers.extend(retry.as_u64().map(|secs| ("retry-after", secs.to_string())));
+                Answer::Reply(reply)
             }
         }
     }
@@ -104,16 +120,24 @@ impl Cluster {
         &mut self,
         now: Time,
         http: &HttpRequest,
+        attempt: &mut Attempt,
         hooks: &mut dyn Webhooks,
     ) -> Result<Answer, Refusal> {
-        let (path, query) = media::split(&http.target)?;
+        let (path, mut query) = media::split(&http.target)?;
         let user = self.impersonated(http)?;
-        if let Some(reply) = documents::answer(self.api(), http, &path) {
-            return Ok(Answer::Reply(reply));
+        let path = watched(path, &mut query);
+        if documents::is_one(self.api(), &path) {
+            let access = Access::of_path(http.method.as_str(), &path);
+            self.api().authorize(&user, &access)?;
+            if let Some(reply) = documents::answer(self.api(), http, &path, &query) {
+                return Ok(Answer::Reply(reply));
+            }
         }
-        if let Some(review) = reviews::of(&path) {
+        if let Some((review, access)) = reviews::of(&path) {
+            self.api().authorize(&user, &access)?;
             let body = media::body(http, "Review")?.unwrap_or(Value::Null);
-            let answer = review.answer(self.api(), &user, &http.method, &body)?;
+            let answer = review.answer(self.api(), now, &user, &http.method, &body)?;
+            self.api_mut().count(&user.name, "create", &access.audited());
             return Ok(Answer::Reply(Reply::json(201, &answer, pretty(http))));
         }
         if !self.api().serves_path(&path) {
@@ -123,25 +147,65 @@ impl Cluster {
         let mut request = Request::new(&user.name, media::method(http)?, path);
         request.query = query;
         request.agent = agent(http);
+        request.groups.clone_from(&user.groups);
         let path = request.path.clone();
         let target = self.api().target(&path)?;
         let access = Access::of(&request, &target);
         self.api().authorize(&user, &access)?;
-        let mut form = accept::form(http.header("accept").unwrap_or(""));
+        let mut form = accept::form(http.header("accept").unwrap_or(""))?;
         if let Form::Table(include) = &mut form {
             *include = accept::include(request.query("includeObject"));
         }
-        if access.verb == "watch" {
-            let watch =
-                self.api().watch(&request).map_err(|response| Refusal::from_response(&response))?;
-            return Ok(Answer::Watch(Box::new(Stream::new(watch, form))));
-        }
-        if request.method != Method::Get {
+        if request.method == Method::Get {
+            if let Some(answer) = self.read(now, http, &request, &target, &access, form)? {
+                self.api_mut().count(&user.name, read_verb(&access), &access.audited());
+                return Ok(answer);
+            }
+        } else {
             request.body = media::body(http, target.kind.kind)?;
         }
-        let response = self.handle(now, &request, hooks);
+        let Some(response) = self.attempt(now, &request, attempt, hooks) else {
+            return Ok(Answer::Waits);
+        };
         let warnings = self.api_mut().take_warnings();
         Ok(Answer::Reply(self.shaped(now, http, &request, &response, &form, &warnings)))
+    }
+
+    /// Answers what is read and isn't a single object: lists, watches, logs.
+    fn read(
+        &self,
+        now: Time,
+        http: &HttpRequest,
+        request: &Request,
+        target: &Target<'_>,
+        access: &Access,
+        form: Form,
+    ) -> Result<Option<Answer>, Refusal> {
+        if access.verb == "watch" {
+            let watch =
+                self.api().watch(request).map_err(|response| Refusal::from_response(&response))?;
+            let stream = Box::new(WatchStream::new(self.api(), watch, form));
+            return Ok(Some(Answer::Stream(Box::new(Stream::Watch(stream)))));
+        }
+        if let ("pods", Some(name), Some("log")) =
+            (target.kind.key, target.name, target.subresource)
+        {
+            return log::answer(self, now, target.namespace, name, request).map(|told| {
+                Some(match told {
+                    log::Told::Text(text) => Answer::Reply(Reply::new(200, "text/plain", text)),
+                    log::Told::Follow(stream) => Answer::Stream(Box::new(Stream::Log(stream))),
+                })
+            });
+        }
+        if access.verb != "list" || !target.kind.verbs.contains(&"list") {
+            return Ok(None);
+        }
+        let listed = self.api().listed(target, request)?;
+        let listing = Listing::new(self.api(), now, listed, form, pretty(http));
+        Ok(Some(match listing.is_small() {
+            true => Answer::Reply(listing.reply()),
+            false => Answer::List(Box::new(listing)),
+        }))
     }
 
     /// The response in the form that was asked for.
@@ -157,9 +221,11 @@ impl Cluster {
         let pretty = pretty(http);
         let target = self.api().target(&request.path).ok();
         let plain = response.status >= 300 || response.body["kind"] == "Status";
+        let plain = plain || target.as_ref().is_some_and(|it| it.subresource == Some("token"));
         let mut reply = match (form, target) {
             (Form::Table(object), Some(target)) if !plain => {
-                let table = table::of(self.api(), now, target.kind, &response.body, *object);
+                let now = self.api().epoch().unix(now);
+                let table = table::of(now, target.kind, &response.body, *object);
                 Reply::json(response.status, &table, pretty)
             }
             (Form::Partial, Some(_)) if !plain => {
@@ -198,6 +264,24 @@ impl Cluster {
         groups.push("system:authenticated".into());
         Ok(User { name: name.into(), groups })
     }
+}
+
+/// `/api/v1/watch/pods` is how one asked for a watch before there was a parameter for it.
+fn watched(path: String, query: &mut Vec<(String, String)>) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    let place = match parts.as_slice() {
+        ["", "api", _, "watch", ..] => 3,
+        ["", "apis", _, _, "watch", ..] => 4,
+        _ => return path,
+    };
+    query.push(("watch".to_owned(), "true".to_owned()));
+    let rest = parts.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, part)| *part);
+    rest.collect::<Vec<_>>().join("/")
+}
+
+/// The verb of a request that only reads.
+fn read_verb(access: &Access) -> &'static str {
+    ["get", "list", "watch"].into_iter().find(|verb| *verb == access.verb).unwrap_or("get")
 }
 
 /// Whether a person reads the bytes as they come.

@@ -54,8 +54,22 @@ fn of(api: &KubeApi, group: &str, version: &str) -> Option<Value> {
     if !discovery::group_versions(api).contains(&(group, version)) {
         return None;
     }
-    let mut paths = BTreeMap::new();
-    let mut components = BTreeMap::new();
+    let (mut paths, mut components) = (BTreeMap::new(), BTreeMap::new());
+    gather(api, group, version, &mut paths, &mut components);
+    Some(json!({
+        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.4"},
+        "paths": paths, "components": {"schemas": components},
+    }))
+}
+
+/// Adds the paths and schemas of a group's version.
+pub(crate) fn gather(
+    api: &KubeApi,
+    group: &str,
+    version: &str,
+    paths: &mut BTreeMap<String, Value>,
+    components: &mut BTreeMap<String, Value>,
+) {
     for kind in kinds(api, group, version) {
         let reference = match kind.definition {
             Some(definition) => {
@@ -63,21 +77,39 @@ fn of(api: &KubeApi, group: &str, version: &str) -> Option<Value> {
                 let schema =
                     definition.schema(version).cloned().unwrap_or(json!({"type": "object"}));
                 components.insert(name.clone(), custom(kind, version, schema));
-                schemas::gather("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", &mut components);
+                schemas::gather(META, components);
                 name
             }
             None => {
                 let name = schemas::name(group, version, kind.kind).unwrap_or("").to_owned();
-                schemas::gather(&name, &mut components);
+                schemas::gather(&name, components);
                 name
             }
         };
-        add_paths(kind, version, &reference, &mut paths);
+        components.insert(format!("{reference}List"), list_of(kind, version, &reference));
+        add_paths(kind, version, &reference, paths);
     }
-    Some(json!({
-        "openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.4"},
-        "paths": paths, "components": {"schemas": components},
-    }))
+    schemas::gather("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta", components);
+}
+
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// The schema of a list of a kind.
+fn list_of(kind: &Kind, version: &str, item: &str) -> Value {
+    let reference =
+        |name: &str| json!({"allOf": [{"$ref": format!("#/components/schemas/{name}")}]});
+    json!({
+        "type": "object", "required": ["items"],
+        "description": format!("{0}List is a list of {0}", kind.kind),
+        "properties": {
+            "apiVersion": {"type": "string"}, "kind": {"type": "string"},
+            "metadata": reference("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"),
+            "items": {"type": "array", "items": reference(item)},
+        },
+        "x-kubernetes-group-version-kind": [
+            {"group": kind.group, "version": version, "kind": format!("{}List", kind.kind)},
+        ],
+    })
 }
 
 /// `net.slurm.slinky.v1alpha1.NodeSet`.

@@ -40,9 +40,8 @@ fn messages() -> &'static BTreeMap<&'static str, Message> {
     static ALL: OnceLock<BTreeMap<&'static str, Message>> = OnceLock::new();
     ALL.get_or_init(|| {
         let lines = include_str!("../../schema/protobuf.txt").lines();
-        lines
-            .filter_map(|line| line.split_once(' ').map(|(name, rest)| (name, fields(rest))))
-            .collect()
+        let split = |line: &'static str| line.split_once(' ').unwrap_or((line, ""));
+        lines.map(split).map(|(name, rest)| (name, fields(rest))).collect()
     })
 }
 

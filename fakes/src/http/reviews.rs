@@ -1,6 +1,7 @@
 //! Questions about rights and identity: posted, answered, never stored.
 
-use serde_json::{Value, json};
+use drawbridge_sim::Time;
+use serde_json::{Map, Value, json};
 
 use super::User;
 use crate::{
@@ -19,23 +20,36 @@ pub(crate) enum Review {
     SelfRules,
     /// Who am I?
     SelfSubject,
+    /// Whose token is this?
+    Token,
 }
 
-/// The question that a path stands for.
-pub(crate) fn of(path: &str) -> Option<Review> {
+/// The question that a path stands for, and what one must be allowed to ask it.
+pub(crate) fn of(path: &str) -> Option<(Review, Access)> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    match parts.as_slice() {
-        ["apis", "authorization.k8s.io", "v1", rest @ ..] => match rest {
-            ["selfsubjectaccessreviews"] => Some(Review::SelfAccess),
-            ["subjectaccessreviews"] | ["namespaces", _, "localsubjectaccessreviews"] => {
-                Some(Review::Access)
-            }
-            ["selfsubjectrulesreviews"] => Some(Review::SelfRules),
-            _ => None,
-        },
-        ["apis", "authentication.k8s.io", "v1", "selfsubjectreviews"] => Some(Review::SelfSubject),
-        _ => None,
-    }
+    let ["apis", group @ ("authorization.k8s.io" | "authentication.k8s.io"), "v1", rest @ ..] =
+        parts.as_slice()
+    else {
+        return None;
+    };
+    let (namespace, resource) = match rest {
+        [resource] => ("", *resource),
+        ["namespaces", namespace, resource @ "localsubjectaccessreviews"] => {
+            (*namespace, *resource)
+        }
+        _ => return None,
+    };
+    let review = match (*group, resource) {
+        ("authorization.k8s.io", "selfsubjectaccessreviews") => Review::SelfAccess,
+        ("authorization.k8s.io", "subjectaccessreviews" | "localsubjectaccessreviews") => {
+            Review::Access
+        }
+        ("authorization.k8s.io", "selfsubjectrulesreviews") => Review::SelfRules,
+        ("authentication.k8s.io", "selfsubjectreviews") => Review::SelfSubject,
+        ("authentication.k8s.io", "tokenreviews") => Review::Token,
+        _ => return None,
+    };
+    Some((review, Access::create(group, resource, namespace)))
 }
 
 impl Review {
@@ -43,6 +57,7 @@ impl Review {
     pub(crate) fn answer(
         self,
         api: &KubeApi,
+        now: Time,
         user: &User,
         method: &str,
         body: &Value,
@@ -60,7 +75,10 @@ impl Review {
                 let access = wanted(&body["spec"]);
                 status(api.allows(&subject(&body["spec"]), &access))
             }
-            Self::SelfRules => rules(),
+            Self::SelfRules => {
+                rules(&api.rules_of(user, body["spec"]["namespace"].as_str().unwrap_or("")))
+            }
+            Self::Token => api.review_token(now, &body["spec"]),
             Self::SelfSubject => {
                 json!({"userInfo": {"username": user.name, "groups": user.groups}})
             }
@@ -80,9 +98,21 @@ fn status(why: Option<String>) -> Value {
     }
 }
 
-/// Rules aren't enumerated: the answer says so, as a real server may.
-fn rules() -> Value {
-    json!({"resourceRules": [], "nonResourceRules": [], "incomplete": true})
+/// Rules, those about resources and those about paths apart.
+fn rules(all: &[Value]) -> Value {
+    let pick = |rule: &Value, keys: &[&str]| -> Value {
+        let given = keys.iter().filter(|key| !rule[**key].is_null());
+        given.map(|key| ((*key).to_owned(), rule[*key].clone())).collect::<Map<_, _>>().into()
+    };
+    let of_paths = |rule: &&Value| !rule["nonResourceURLs"].is_null();
+    let resources: Vec<Value> = all
+        .iter()
+        .filter(|rule| !of_paths(rule))
+        .map(|rule| pick(rule, &["verbs", "apiGroups", "resources", "resourceNames"]))
+        .collect();
+    let paths: Vec<Value> =
+        all.iter().filter(of_paths).map(|rule| pick(rule, &["verbs", "nonResourceURLs"])).collect();
+    json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false})
 }
 
 fn wanted(spec: &Value) -> Access {

@@ -1,83 +1,181 @@
-//! A watch as frames: one JSON line for each event.
+//! A watch as frames: one JSON line for each event. What happened is collected with the cluster at
+//! hand, and written down without it.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use drawbridge_sim::{Epoch, Time};
 use serde_json::{Value, json};
 
-use super::{accept::Form, table};
-use crate::{KubeApi, Watch, WatchEvent};
-use drawbridge_sim::Time;
+use super::{accept::Form, log::LogStream, table};
+use crate::{Cluster, KubeApi, Watch, WatchEvent};
+
+/// Something that somebody listens to until it ends.
+#[derive(Clone)]
+pub enum Stream {
+    /// A watch.
+    Watch(Box<WatchStream>),
+    /// The log of a container, as it grows.
+    Log(Box<LogStream>),
+}
 
 /// A watch that somebody listens to.
-pub struct Stream {
+#[derive(Clone)]
+pub struct WatchStream {
     watch: Watch,
     form: Form,
+    epoch: Epoch,
     /// Only the first table of a stream says what its columns are.
     headed: bool,
 }
 
-/// What a stream has to say.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Frames {
-    /// Lines of JSON, maybe none.
-    pub bytes: Vec<u8>,
+/// What a stream has to say, not yet written down.
+pub struct News {
+    events: Vec<WatchEvent>,
+    text: Vec<u8>,
     /// Nothing will follow.
     pub ended: bool,
 }
 
-impl Stream {
-    pub(crate) fn new(watch: Watch, form: Form) -> Self {
-        Self { watch, form, headed: false }
+impl News {
+    /// Whether there is nothing to write down.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.text.is_empty()
     }
+}
 
+/// Objects as text, kept for a while: many watches say the same.
+#[derive(Default)]
+pub struct Texts(Mutex<Kept>);
+
+/// By version and by place in memory, at which nothing else can be while the object is kept.
+type Kept = BTreeMap<(u64, usize), (Arc<Value>, Arc<str>)>;
+
+/// How many of them are kept.
+const KEPT: usize = 1024;
+
+impl Texts {
+    /// The text of an object that is stored; `version` is its resourceVersion.
+    fn of(&self, version: u64, object: &Arc<Value>) -> Arc<str> {
+        let key = (version, Arc::as_ptr(object).addr());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, text)) = kept.get(&key) {
+            return text.clone();
+        }
+        drop(kept);
+        let text: Arc<str> = object.to_string().into();
+        kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(key, (object.clone(), text.clone()));
+        while kept.len() > KEPT {
+            kept.pop_first();
+        }
+        text
+    }
+}
+
+impl Stream {
     /// How long the client wants to listen.
     pub fn timeout_secs(&self) -> Option<u64> {
-        self.watch.timeout_secs()
+        match self {
+            Self::Watch(stream) => stream.watch.timeout_secs(),
+            Self::Log(_) => None,
+        }
+    }
+
+    /// `application/json`, or plain text for a log.
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::Watch(_) => "application/json",
+            Self::Log(_) => "text/plain",
+        }
     }
 
     /// What happened since the last call.
-    pub fn frames(&mut self, api: &KubeApi, now: Time) -> Frames {
-        let mut frames = Frames::default();
-        for event in api.poll(&mut self.watch) {
-            frames.ended |= event == WatchEvent::Expired;
-            self.write(api, now, &event, &mut frames.bytes);
+    pub fn collect(&mut self, cluster: &Cluster) -> News {
+        match self {
+            Self::Watch(stream) => {
+                let events = cluster.api().poll(&mut stream.watch);
+                let ended = events.contains(&WatchEvent::Expired);
+                News { events, text: vec![], ended }
+            }
+            Self::Log(stream) => {
+                let (text, ended) = stream.more(cluster);
+                News { events: vec![], text, ended }
+            }
         }
-        frames
     }
 
     /// A bookmark, if the client takes any: the last thing before a stream ends.
-    pub fn farewell(&mut self, api: &KubeApi, now: Time) -> Vec<u8> {
-        let mut bytes = vec![];
-        if let Some(event) = api.bookmark(&mut self.watch) {
-            self.write(api, now, &event, &mut bytes);
+    pub fn farewell(&mut self, cluster: &Cluster) -> News {
+        let events = match self {
+            Self::Watch(stream) => cluster.api().bookmark(&mut stream.watch).into_iter().collect(),
+            Self::Log(_) => vec![],
+        };
+        News { events, text: vec![], ended: false }
+    }
+
+    /// The bytes that say what happened.
+    pub fn write(&mut self, now: Time, news: News, texts: &Texts) -> Vec<u8> {
+        let mut bytes = news.text;
+        if let Self::Watch(stream) = self {
+            for event in &news.events {
+                stream.write(now, event, texts, &mut bytes);
+            }
         }
         bytes
     }
+}
 
-    fn write(&mut self, api: &KubeApi, now: Time, event: &WatchEvent, to: &mut Vec<u8>) {
-        let (kind, object) = match event {
-            WatchEvent::Added(object) => ("ADDED", self.shaped(api, now, object)),
-            WatchEvent::Modified(object) => ("MODIFIED", self.shaped(api, now, object)),
-            WatchEvent::Deleted(object) => ("DELETED", self.shaped(api, now, object)),
-            WatchEvent::Bookmark(version) => {
-                let empty = self.watch.bookmark(*version, false);
-                ("BOOKMARK", self.shaped(api, now, &empty))
-            }
-            WatchEvent::InitialEnd(version) => {
-                let empty = self.watch.bookmark(*version, true);
-                ("BOOKMARK", self.shaped(api, now, &empty))
-            }
-            WatchEvent::Expired => ("ERROR", expired()),
-        };
-        to.extend(json!({"type": kind, "object": object}).to_string().into_bytes());
-        to.push(b'\n');
+impl WatchStream {
+    pub(crate) fn new(api: &KubeApi, watch: Watch, form: Form) -> Self {
+        Self { watch, form, epoch: api.epoch(), headed: false }
     }
 
-    fn shaped(&mut self, api: &KubeApi, now: Time, object: &Value) -> Value {
+    fn write(&mut self, now: Time, event: &WatchEvent, texts: &Texts, to: &mut Vec<u8>) {
+        let (word, object) = match event {
+            WatchEvent::Added(object) => ("ADDED", object),
+            WatchEvent::Modified(object) => ("MODIFIED", object),
+            WatchEvent::Deleted(object) => ("DELETED", object),
+            WatchEvent::Bookmark(version) => {
+                let empty = Arc::new(self.watch.bookmark(*version, false));
+                return self.line("BOOKMARK", &self.shaped(now, &empty).to_string(), to);
+            }
+            WatchEvent::InitialEnd(version) => {
+                let empty = Arc::new(self.watch.bookmark(*version, true));
+                return self.line("BOOKMARK", &self.shaped(now, &empty).to_string(), to);
+            }
+            WatchEvent::Expired => return self.line("ERROR", &expired().to_string(), to),
+        };
+        match self.form {
+            Form::Plain => {
+                let version = object["metadata"]["resourceVersion"].as_str();
+                let version = version.and_then(|it| it.parse().ok()).unwrap_or(0);
+                self.line(word, &texts.of(version, object), to);
+            }
+            Form::Partial | Form::Table(_) => {
+                let shaped = self.shaped(now, object).to_string();
+                self.headed |= matches!(self.form, Form::Table(_));
+                self.line(word, &shaped, to);
+            }
+        }
+    }
+
+    fn line(&self, word: &str, object: &str, to: &mut Vec<u8>) {
+        to.extend(format!("{{\"type\":\"{word}\",\"object\":").into_bytes());
+        to.extend(object.as_bytes());
+        to.extend(b"}\n");
+    }
+
+    fn shaped(&self, now: Time, object: &Value) -> Value {
         match self.form {
             Form::Plain => object.clone(),
             Form::Partial => table::partial(object),
             Form::Table(include) => {
-                let mut table = table::of(api, now, self.watch.kind(), object, include);
-                if std::mem::replace(&mut self.headed, true) {
+                let at = self.epoch.unix(now);
+                let mut table = table::of(at, self.watch.kind(), object, include);
+                if self.headed {
                     table["columnDefinitions"] = Value::Null;
                 }
                 table

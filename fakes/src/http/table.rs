@@ -4,16 +4,16 @@ mod age;
 mod columns;
 mod pods;
 mod small;
+mod stored;
 mod workloads;
 
 use std::fmt::Write as _;
 
-use drawbridge_sim::{Epoch, Time};
 use serde_json::{Value, json};
 
-use self::columns::{Column, columns};
+use self::columns::columns;
 use super::accept::Include;
-use crate::{KubeApi, kube::Kind};
+use crate::kube::Kind;
 
 /// What cells depend on beside their object.
 #[derive(Clone, Copy)]
@@ -24,9 +24,9 @@ struct At {
 /// Turns one object into its cells.
 type Row = fn(At, &Value) -> Vec<Value>;
 
-/// A list or an object as a table.
-pub(crate) fn of(api: &KubeApi, now: Time, kind: &Kind, body: &Value, include: Include) -> Value {
-    let at = At { now: Epoch::unix(api.epoch(), now) };
+/// A list or an object as a table; `now` is in seconds since 1970.
+pub(crate) fn of(now: u64, kind: &Kind, body: &Value, include: Include) -> Value {
+    let at = At { now };
     let objects: Vec<&Value> = match body["items"].as_array() {
         Some(items) => items.iter().collect(),
         None if body["metadata"]["name"].is_null() => vec![],
@@ -40,10 +40,7 @@ pub(crate) fn of(api: &KubeApi, now: Time, kind: &Kind, body: &Value, include: I
         ),
         None => {
             let (heads, row) = columns(kind);
-            (
-                heads.iter().map(Column::head).collect(),
-                objects.iter().map(|object| row(at, object)).collect(),
-            )
+            (heads.into(), objects.iter().map(|object| row(at, object)).collect())
         }
     };
     let rows: Vec<Value> = rows

@@ -9,17 +9,26 @@
 //! write on. As on a real server they don't apply to webhook configurations themselves.
 
 mod accounts;
+mod attempt;
 mod builtin;
 mod conditions;
+mod configuration;
 mod hook;
+mod locate;
 mod review;
 
 use std::sync::Arc;
 
-use drawbridge_sim::Time;
 use serde_json::Value;
 
-pub(crate) use self::hook::{Hook, defaults, validate};
+pub use self::{
+    attempt::{Asked, Attempt, Elsewhere, NoWebhooks, Place, ReviewCall, Webhooks},
+    locate::Located,
+};
+pub(crate) use self::{
+    configuration::{defaults, validate},
+    hook::Hook,
+};
 use self::{
     hook::Phase,
     review::{Subject, Verdict},
@@ -27,25 +36,10 @@ use self::{
 use super::{
     Call, KubeApi, decode,
     kinds::{Kind, MUTATING, VALIDATING},
-    patch,
+    object, patch,
+    path::Target,
     status::Refusal,
 };
-
-/// Whoever answers admission webhooks.
-pub trait Webhooks {
-    /// Calls the webhook at `path` with an `AdmissionReview`; the answer is one too.
-    /// An error means that it could not be reached.
-    fn call(&mut self, now: Time, path: &str, review: &Value) -> Result<Value, String>;
-}
-
-/// Nobody answers.
-pub struct NoWebhooks;
-
-impl Webhooks for NoWebhooks {
-    fn call(&mut self, _now: Time, _path: &str, _review: &Value) -> Result<Value, String> {
-        Err("connection refused".into())
-    }
-}
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +86,11 @@ impl KubeApi {
         let mut ran = vec![false; mine.len()];
         for (place, hook) in mine.iter().enumerate() {
             let subject = Subject { call, operation, object: Some(&object), old };
-            let Some(verdict) = self.ask(hooks, hook, &subject)? else {
+            let Some((verdict, version)) = self.ask(hooks, hook, &subject)? else {
                 continue;
             };
             ran[place] = true;
-            if let Some(changed) = apply(call, hook, &object, verdict)? {
+            if let Some(changed) = apply(call, hook, version, &object, verdict)? {
                 object = changed;
                 last_change = place;
             }
@@ -107,8 +101,8 @@ impl KubeApi {
                 continue;
             }
             let subject = Subject { call, operation, object: Some(&object), old };
-            if let Some(verdict) = self.ask(hooks, hook, &subject)?
-                && let Some(changed) = apply(call, hook, &object, verdict)?
+            if let Some((verdict, version)) = self.ask(hooks, hook, &subject)?
+                && let Some(changed) = apply(call, hook, version, &object, verdict)?
             {
                 object = changed;
             }
@@ -126,41 +120,74 @@ impl KubeApi {
         old: Option<&Arc<Value>>,
     ) -> Result<(), Refusal> {
         let all = self.hooks.clone();
+        let mut outcome = Ok(());
+        // All are asked at once: only a verdict ends it, not one that has to be waited for.
         for hook in all.iter().filter(|hook| hook.phase == Phase::Validating) {
             let subject = Subject { call, operation, object, old };
-            self.ask(hooks, hook, &subject)?;
+            match self.ask(hooks, hook, &subject) {
+                Err(refusal) if refusal.is_wait() => outcome = Err(refusal),
+                Err(refusal) => return Err(refusal),
+                Ok(_) => {}
+            }
         }
-        Ok(())
+        outcome
     }
 
-    /// One webhook's verdict; nothing if it isn't concerned or its failure doesn't matter.
-    fn ask(
+    /// One webhook's verdict, with the version that it saw; nothing if it isn't concerned or its
+    /// failure doesn't matter.
+    fn ask<'a>(
         &mut self,
         hooks: &mut dyn Webhooks,
         hook: &Hook,
-        subject: &Subject<'_>,
-    ) -> Result<Option<Verdict>, Refusal> {
-        let concerned = hook.concerns(subject, self.namespace_labels(subject));
-        let answer = match concerned {
-            Ok(false) => return Ok(None),
-            Ok(true) => {
-                let uid = self.identities.review();
-                let review = review::request(&uid, subject);
-                hooks
-                    .call(subject.call.now, &hook.path, &review)
-                    .map_err(|why| format!("failed to call webhook: {}: {why}", hook.post()))
-                    .and_then(|answer| review::verdict(&uid, &answer))
+        subject: &Subject<'a>,
+    ) -> Result<Option<(Verdict, &'a str)>, Refusal> {
+        let version = match hook.concerns(subject, self.namespace_labels(subject)) {
+            Ok(None) => return Ok(None),
+            Ok(Some(version)) => version,
+            Err(_) if hook.ignores_failure => return Ok(None),
+            Err(why) => {
+                let name = subject.object.map_or("", |object| object::name(object));
+                let name = subject.call.target.name.unwrap_or(name);
+                return Err(Refusal::forbidden(subject.call.target.kind, name, &why));
             }
-            Err(why) => Err(why),
         };
+        let uid = self.identities.review();
+        let asked = hook.call(review::request_in(&uid, subject, version));
+        let answer = self
+            .answer_of(hooks, subject, asked)?
+            .map_err(|why| format!("failed to call webhook: {}: {why}", hook.post()))
+            .and_then(|answer| {
+                self.warnings.extend(review::warnings(&answer));
+                review::verdict(&uid, &answer)
+            });
         match answer {
             Ok(Verdict::Denied { code, reason, message }) => {
                 let message = review::denial(&hook.name, &reason, &message);
                 Err(Refusal::denied(code, reason, message))
             }
-            Ok(allowed) => Ok(Some(allowed)),
+            Ok(allowed) => Ok(Some((allowed, version))),
             Err(_) if hook.ignores_failure => Ok(None),
             Err(why) => Err(hook.failed(&why)),
+        }
+    }
+
+    /// What a webhook answers, now or from an earlier try; a refusal if it must be waited for.
+    fn answer_of(
+        &mut self,
+        hooks: &mut dyn Webhooks,
+        subject: &Subject<'_>,
+        call: ReviewCall,
+    ) -> Result<Result<Value, String>, Refusal> {
+        if let Some(known) = self.attempt.known(&call) {
+            return Ok(known);
+        }
+        match hooks.ask(subject.call.now, &call) {
+            Asked::Answered(answer) => Ok(Ok(answer)),
+            Asked::Failed(why) => Ok(Err(why)),
+            Asked::Later => {
+                self.attempt.want(call);
+                Err(Refusal::wait())
+            }
         }
     }
 
@@ -178,21 +205,24 @@ impl KubeApi {
     }
 }
 
-/// What a verdict's patch makes of the object, if it has one.
+/// What a verdict's patch makes of the object, if it has one. The patch is about the version that the
+/// webhook saw.
 fn apply(
     call: &Call<'_>,
     hook: &Hook,
+    version: &str,
     object: &Value,
     verdict: Verdict,
 ) -> Result<Option<Value>, Refusal> {
     let Verdict::Allowed { patch: Some(patch) } = verdict else {
         return Ok(None);
     };
-    let mut changed = object.clone();
-    patch::apply_json(&mut changed, &patch).map_err(|refusal| hook.failed(&refusal.message))?;
-    if let Some(map) = changed.as_object_mut() {
-        let version = call.target.kind.api_version(call.target.version);
-        map.insert("apiVersion".into(), version.into());
-    }
-    decode::object(call, changed).map(Some).map_err(|refusal| hook.failed(&refusal.message))
+    let failed = |refusal: Refusal| hook.failed(&refusal.message);
+    let kind = call.target.kind;
+    let mut changed = kind.in_version(version, object);
+    patch::apply_json(&mut changed, &patch).map_err(failed)?;
+    let seen = Call { target: Target { version, ..call.target }, ..call.clone() };
+    let mut changed = decode::object(&seen, changed).map_err(failed)?;
+    decode::to_stored(kind, version, &mut changed);
+    Ok(Some(changed))
 }

@@ -18,7 +18,7 @@ pub fn encode(bytes: &[u8]) -> String {
 }
 
 /// Reads text back, padded or not, in the standard or the URL alphabet.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=');
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     for chunk in text.as_bytes().chunks(4) {
@@ -41,6 +41,11 @@ fn value(letter: u8) -> Option<u32> {
     };
     let place = LETTERS.iter().position(|known| *known == letter)?;
     u32::try_from(place).ok()
+}
+
+/// The form that fits into tokens: no padding, and signs that need no escaping.
+pub(crate) fn encode_url(bytes: &[u8]) -> String {
+    encode(bytes).trim_end_matches('=').replace('+', "-").replace('/', "_")
 }
 
 #[cfg(test)]

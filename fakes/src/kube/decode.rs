@@ -1,8 +1,15 @@
 //! From a body to an object: the checks that a typed server makes while it decodes.
+//! Start at [`KubeApi::read_object`].
 
 use serde_json::{Map, Value};
 
-use super::{Call, kinds::Kind, object, status::Refusal, strategy};
+use super::{
+    Call, KubeApi,
+    kinds::{From, Kind, To},
+    object,
+    status::Refusal,
+    strategy,
+};
 
 /// The body as an object of the target's kind, in the stored version, in the target's namespace.
 pub(crate) fn object(call: &Call<'_>, body: Value) -> Result<Value, Refusal> {
@@ -28,7 +35,7 @@ pub(crate) fn object(call: &Call<'_>, body: Value) -> Result<Value, Refusal> {
         ));
     }
     object["kind"] = kind.kind.into();
-    object["apiVersion"] = kind.api_version(kind.stored_version()).into();
+    object["apiVersion"] = kind.api_version(target.version).into();
     let metadata = object::metadata_mut(&mut object);
     match kind.namespaced {
         true => metadata.insert("namespace".into(), target.namespace.into()),
@@ -63,6 +70,24 @@ fn check_type(call: &Call<'_>, object: &Value) -> Result<(), Refusal> {
         )));
     }
     Ok(())
+}
+
+impl KubeApi {
+    /// A body as an object in the form in which it is stored, without fields that its kind lacks.
+    pub(crate) fn read_object(&mut self, call: &Call<'_>, body: Value) -> Result<Value, Refusal> {
+        let mut object = object(call, body)?;
+        self.check_fields(call, &mut object)?;
+        to_stored(call.target.kind, call.target.version, &mut object);
+        Ok(object)
+    }
+}
+
+/// Gives an object the form in which it is stored.
+pub(crate) fn to_stored(kind: &Kind, version: &str, object: &mut Value) {
+    if !kind.alias.is_empty() || version != kind.stored_version() {
+        (kind.convert)(object, From(version), To(kind.stored_version()));
+        object["apiVersion"] = kind.stored_api_version().into();
+    }
 }
 
 /// Checks the shapes that the rest of the server relies on.

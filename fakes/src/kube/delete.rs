@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Call, KubeApi,
     admission::{Operation, Webhooks},
-    kinds::Kind,
+    kinds::{DEFINITIONS, Kind},
     object,
     path::Target,
     read::Selection,
@@ -145,15 +145,36 @@ impl KubeApi {
         let list = self.read_many(target, call.request)?;
         let selection = Selection::of(target, call.request)?;
         let chosen: Vec<Arc<Value>> = self.select(target, &selection).cloned().collect();
-        for object in chosen {
-            let one = Call {
-                target: Target { name: Some(object::name(&object)), ..*target },
-                ..call.clone()
-            };
-            self.validate_by_hooks(&one, hooks, Operation::Delete, None, Some(&object))?;
-            self.delete(&one, &object, &options)?;
+        let outcome = self.all_may_go(call, hooks, &chosen);
+        if outcome.as_ref().is_err_and(|(_, refusal)| refusal.is_wait()) {
+            return Err(Refusal::wait());
         }
-        Ok(list)
+        let allowed = outcome.as_ref().err().map_or(chosen.len(), |(place, _)| *place);
+        for object in &chosen[..allowed] {
+            let target = Target { name: Some(object::name(object)), ..*target };
+            self.delete(&Call { target, ..call.clone() }, object, &options)?;
+        }
+        outcome.map(|()| list).map_err(|(_, refusal)| refusal)
+    }
+
+    /// Asks webhooks about the deletion of all these objects; who may not go, and why not.
+    fn all_may_go(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        objects: &[Arc<Value>],
+    ) -> Result<(), (usize, Refusal)> {
+        let mut outcome = Ok(());
+        for (place, object) in objects.iter().enumerate() {
+            let target = Target { name: Some(object::name(object)), ..call.target };
+            let one = Call { target, ..call.clone() };
+            match self.validate_by_hooks(&one, hooks, Operation::Delete, None, Some(object)) {
+                Err(refusal) if refusal.is_wait() => outcome = Err((place, refusal)),
+                Err(refusal) if outcome.is_ok() => return Err((place, refusal)),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        outcome
     }
 
     /// Deletes an object as far as it lets itself be deleted.
@@ -168,6 +189,9 @@ impl KubeApi {
         let marked = mark(self.epoch, call.now, kind, object, options);
         if kind.key == "namespaces" {
             return self.terminate(call, object, marked);
+        }
+        if kind.key == DEFINITIONS && self.empty_definition(call, object)? {
+            return Ok(Deletion::Gone(self.discard(kind, object, &call.user)));
         }
         let held = object::finalizers(&marked).next().is_some() || grace_of(&marked) > 0;
         if !held {

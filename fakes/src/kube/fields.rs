@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Call, KubeApi, definition::schema, schemas, status::Refusal};
+use super::{Call, KubeApi, definition::prune, schemas, status::Refusal};
 
 impl KubeApi {
     /// Drops unknown fields. Only programs from outside are looked at: what the twin's own parts
@@ -16,11 +16,13 @@ impl KubeApi {
             return Ok(());
         }
         let kind = call.target.kind;
-        let unknown = match (kind.schema(), kind.custom) {
-            (Some(known), _) => schema::prune(known, object),
+        let deprecated = kind.definition.and_then(|it| it.warning(call.target.version));
+        self.warnings.extend(deprecated.map(Into::into));
+        let unknown = match (kind.schema(call.target.version), kind.custom) {
+            (Some(known), _) => prune::object(known, object),
             (None, true) => vec![],
             (None, false) => {
-                let name = schemas::name(kind.group, kind.stored_version(), kind.kind);
+                let name = schemas::name(kind.group, call.target.version, kind.kind);
                 name.map(|name| schemas::prune(name, object)).unwrap_or_default()
             }
         };

@@ -3,11 +3,15 @@
 //! Writes put the uids that need a look into a queue; [`KubeApi::collect_garbage`] looks at them.
 //! Deletes and patches go through the API like everybody else's, under the collector's own user.
 
+mod waits;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use drawbridge_sim::Time;
 use serde_json::{Value, json};
 
+pub(super) use self::waits::Cause;
+use self::waits::Waits;
 use super::{
     KubeApi, ObjectKey,
     admission::Webhooks,
@@ -27,6 +31,8 @@ pub(crate) struct Garbage {
     owners: BTreeSet<Arc<str>>,
     /// Namespaces that are to be emptied.
     namespaces: BTreeSet<Arc<str>>,
+    /// Requests of the collector that wait for webhooks.
+    waits: Waits,
 }
 
 impl Garbage {
@@ -69,7 +75,8 @@ fn waits_for_dependents(object: &Value) -> bool {
 
 /// One thing that the collector does.
 enum Step {
-    Delete(ObjectKey, String),
+    /// Delete this one, before what it owns itself or, in the foreground, after.
+    Delete(ObjectKey, String, &'static str),
     /// Drop this owner's uid from the object's references.
     Forget(ObjectKey, String),
     /// Take this finalizer off the owner.
@@ -93,7 +100,7 @@ impl KubeApi {
             done += steps.len();
             for step in steps {
                 if let Some(request) = self.request_for(step) {
-                    self.handle(now, &request, hooks);
+                    self.collect_by(now, &request, Cause::Owner(uid.clone()), hooks);
                 }
             }
         }
@@ -119,7 +126,7 @@ impl KubeApi {
             if kept {
                 steps.push(Step::Forget(key.clone(), uid.to_owned()));
             } else if !object::is_deleting(object) && is_known(&self.kinds, uid, object) {
-                steps.push(Step::Delete(key.clone(), object::uid(object).to_owned()));
+                steps.push(Step::Delete(key.clone(), object::uid(object).to_owned(), "Background"));
             }
         }
         steps
@@ -137,23 +144,39 @@ impl KubeApi {
         forget.chain([Step::Release(owner.clone(), ORPHAN)]).collect()
     }
 
+    /// The owner waits for what blocks it. A dependent that others own too is left to them; one that
+    /// owns something itself waits in turn.
     fn foreground(&self, uid: &str, owner: &ObjectKey) -> Vec<Step> {
-        let blocking = self.dependents(uid).any(|(_, object)| blocks(uid, object));
-        let live = self.dependents(uid).filter(|(_, object)| !object::is_deleting(object));
-        let mut steps: Vec<Step> = live
-            .map(|(key, object)| Step::Delete(key.clone(), object::uid(object).to_owned()))
-            .collect();
-        if !blocking {
+        let (mut steps, mut waits) = (vec![], false);
+        for (key, object) in self.dependents(uid).filter(|(_, object)| blocks(uid, object)) {
+            let own = object::uid(object);
+            if object::owners(object).any(|other| self.is_solid(other, object)) {
+                steps.push(Step::Forget(key.clone(), uid.to_owned()));
+                continue;
+            }
+            waits = true;
+            if !object::is_deleting(object) {
+                let owns = self.dependents(own).next().is_some();
+                let how = if owns { "Foreground" } else { "Background" };
+                steps.push(Step::Delete(key.clone(), own.to_owned(), how));
+            }
+        }
+        if !waits {
             steps.push(Step::Release(owner.clone(), FOREGROUND));
         }
         steps
     }
 
+    /// Whether this owner of an object is there to stay.
+    fn is_solid(&self, uid: &str, object: &Value) -> bool {
+        let found = self.store.by_uid(uid).and_then(|key| self.store.at(key));
+        self.is_owner(uid, object) && found.is_some_and(|owner| !waits_for_dependents(owner))
+    }
+
     fn request_for(&self, step: Step) -> Option<Request> {
         match step {
-            Step::Delete(key, uid) => {
-                let body =
-                    json!({"preconditions": {"uid": uid}, "propagationPolicy": "Background"});
+            Step::Delete(key, uid, how) => {
+                let body = json!({"preconditions": {"uid": uid}, "propagationPolicy": how});
                 Some(Request::new(USER, Method::Delete, path(&self.kinds, &key)?).with_body(body))
             }
             Step::Forget(key, uid) => {

@@ -15,6 +15,32 @@ pub(crate) struct Identities {
     names: ChaCha8Rng,
     uids: ChaCha8Rng,
     reviews: ChaCha8Rng,
+    drawn: Draws,
+}
+
+/// What one request drew, so that it draws the same if it is tried again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draws {
+    names: Drawn,
+    uids: Drawn,
+    reviews: Drawn,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Drawn {
+    all: Vec<String>,
+    next: usize,
+}
+
+impl Drawn {
+    /// What was drawn at this place before, or something new.
+    fn or(&mut self, new: impl FnOnce() -> String) -> String {
+        if self.next == self.all.len() {
+            self.all.push(new());
+        }
+        self.next += 1;
+        self.all[self.next - 1].clone()
+    }
 }
 
 impl Identities {
@@ -24,29 +50,47 @@ impl Identities {
             names: seed.stream("names"),
             uids: seed.stream("uids"),
             reviews: seed.stream("reviews"),
+            drawn: Draws::default(),
         }
+    }
+
+    /// Begins a request that may have drawn before.
+    pub(crate) fn begin(&mut self, mut drawn: Draws) {
+        for stream in [&mut drawn.names, &mut drawn.uids, &mut drawn.reviews] {
+            stream.next = 0;
+        }
+        self.drawn = drawn;
+    }
+
+    /// What the request that ends here has drawn.
+    pub(crate) fn end(&mut self) -> Draws {
+        std::mem::take(&mut self.drawn)
+    }
+
+    /// Takes back what was drawn since: whoever draws next gets it. The request itself keeps it.
+    pub(crate) fn rewind(&mut self, before: Self) {
+        *self = Self { drawn: std::mem::take(&mut self.drawn), ..before };
     }
 
     /// A new object's uid.
     pub(crate) fn uid(&mut self) -> String {
-        uuid(&mut self.uids)
+        self.drawn.uids.or(|| uuid(&mut self.uids))
     }
 
     /// A uid for an admission review.
     pub(crate) fn review(&mut self) -> String {
-        uuid(&mut self.reviews)
+        self.drawn.reviews.or(|| uuid(&mut self.reviews))
     }
 
     /// `base` with five letters behind it.
     pub(crate) fn name(&mut self, base: &str) -> String {
         let cut = (0..=LONGEST_BASE.min(base.len())).rev();
         let end = cut.into_iter().find(|at| base.is_char_boundary(*at));
-        let mut name = base[..end.unwrap_or(0)].to_owned();
-        for _ in 0..5 {
-            let draw = self.names.next_u32() as usize % LETTERS.len();
-            name.push(char::from(LETTERS[draw]));
-        }
-        name
+        let suffix = self.drawn.names.or(|| {
+            let mut letter = || LETTERS[self.names.next_u32() as usize % LETTERS.len()];
+            (0..5).map(|_| char::from(letter())).collect()
+        });
+        base[..end.unwrap_or(0)].to_owned() + &suffix
     }
 }
 

@@ -71,6 +71,17 @@ fn field_mut<'a>(object: &'a mut Value, key: &str) -> &'a mut Value {
     map.entry(key).or_insert(Value::Null)
 }
 
+/// Puts a value at a path of keys, and makes the maps on the way.
+pub(crate) fn set(object: &mut Value, path: &[impl AsRef<str>], value: Value) {
+    match path {
+        [] => {}
+        [last] => {
+            *field_mut(object, last.as_ref()) = value;
+        }
+        [first, rest @ ..] => set(field_mut(object, first.as_ref()), rest, value),
+    }
+}
+
 /// `metadata`, made if it isn't there.
 pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
     map_mut(object, "metadata")

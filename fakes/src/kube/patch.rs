@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     Call, KubeApi,
     admission::Webhooks,
-    decode, object,
+    object,
     status::Refusal,
     strategic,
     watch::shown,
@@ -43,8 +43,8 @@ impl KubeApi {
     ) -> Result<Arc<Value>, Refusal> {
         let old = self.existing(&call.target, name)?.clone();
         let current = shown(call.target.kind, call.target.version, &old);
-        let mut new = decode::object(call, apply(call, &current)?)?;
-        self.check_fields(call, &mut new)?;
+        let patched = apply(call, &current)?;
+        let new = self.read_object(call, patched)?;
         if object::name(&new) != name {
             return Err(Refusal::bad_request(format!(
                 "the name of the object ({}) does not match the name on the URL ({name})",

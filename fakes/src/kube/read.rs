@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    KubeApi, base64, object,
+    KubeApi, base64,
+    kinds::Kind,
+    object, options,
     path::Target,
     selector::{FieldSelector, LabelSelector},
     status::Refusal,
@@ -34,8 +36,14 @@ impl Selection {
             namespace: target.namespace.to_owned(),
             labels: LabelSelector::parse(labels).map_err(Refusal::bad_request)?,
             fields: FieldSelector::parse(&fields, target.kind.fields)
-                .map_err(Refusal::bad_request)?,
+                .map_err(Refusal::bad_request)?
+                .renamed(target.kind.key),
         })
+    }
+
+    /// Whether every object of the path is meant.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
     }
 
     /// Whether an object is meant.
@@ -93,6 +101,13 @@ impl KubeApi {
         target: &Target<'_>,
         request: &Request,
     ) -> Result<Response, Refusal> {
+        let listed = self.listed(target, request)?;
+        Ok(Response { status: 200, body: Arc::new(listed.body()) })
+    }
+
+    /// One page of the objects that a request lists.
+    pub(crate) fn listed(&self, target: &Target<'_>, request: &Request) -> Result<Listed, Refusal> {
+        options::check_list(request)?;
         let selection = Selection::of(target, request)?;
         let token = request.query("continue").filter(|token| !token.is_empty());
         let token = token.map(decode_continue).transpose()?;
@@ -100,7 +115,13 @@ impl KubeApi {
         if asked > self.store.version() {
             return Err(Refusal::too_large(asked, self.store.version()));
         }
-        let exact = request.query("resourceVersionMatch") == Some("Exact");
+        let limit = limit_parameter(request)?;
+        // A page from a version is exactly from there, unless the client says otherwise.
+        let exact = match request.query("resourceVersionMatch") {
+            Some("Exact") => true,
+            Some(_) => false,
+            None => limit != usize::MAX && asked > 0,
+        };
         let version = match &token {
             Some(token) => token.version,
             None if exact => asked,
@@ -113,9 +134,9 @@ impl KubeApi {
         };
         // From version 0 a real server answers out of its cache, which knows no pages.
         let cached = request.query("resourceVersion") == Some("0") && token.is_none();
-        let limit = if cached { usize::MAX } else { limit_parameter(request)? };
-        let body = page(target, &objects, version, token.as_ref(), limit);
-        Ok(Response { status: 200, body: Arc::new(body) })
+        let limit = if cached { usize::MAX } else { limit };
+        let selective = !selection.is_everything();
+        Ok(page(target, objects, version, token.as_ref(), limit, selective))
     }
 
     /// The objects that were meant at a version: now, with what came after undone.
@@ -150,42 +171,69 @@ impl KubeApi {
     }
 }
 
-/// One page of a list.
+/// One page of a list: the objects as they are stored, and what is said about them.
+pub(crate) struct Listed {
+    pub(crate) kind: &'static Kind,
+    pub(crate) version: String,
+    pub(crate) items: Vec<Arc<Value>>,
+    pub(crate) metadata: Value,
+}
+
+impl Listed {
+    /// The list as one value.
+    pub(crate) fn body(&self) -> Value {
+        let items: Vec<Value> = self.items.iter().map(|object| self.item(object)).collect();
+        json!({
+            "kind": self.list_kind(), "apiVersion": self.api_version(),
+            "metadata": self.metadata, "items": items,
+        })
+    }
+
+    /// `PodList`.
+    pub(crate) fn list_kind(&self) -> String {
+        format!("{}List", self.kind.kind)
+    }
+
+    /// `apps/v1`.
+    pub(crate) fn api_version(&self) -> String {
+        self.kind.api_version(&self.version)
+    }
+
+    /// An object inside a list. Built-in kinds don't repeat what the list says of all of them.
+    fn item(&self, object: &Arc<Value>) -> Value {
+        let mut item = Value::clone(&shown(self.kind, &self.version, object));
+        if let (false, Some(map)) = (self.kind.custom, item.as_object_mut()) {
+            map.remove("kind");
+            map.remove("apiVersion");
+        }
+        item
+    }
+}
+
 fn page(
     target: &Target<'_>,
-    objects: &[Arc<Value>],
+    mut objects: Vec<Arc<Value>>,
     version: u64,
     token: Option<&Continue>,
     limit: usize,
-) -> Value {
+    selective: bool,
+) -> Listed {
     let place =
         |object: &Value| (object::namespace(object).to_owned(), object::name(object).to_owned());
     let start =
         token.map_or(0, |token| objects.partition_point(|object| place(object) <= token.after));
-    let rest = &objects[start..];
-    let (items, left) = rest.split_at(limit.min(rest.len()));
+    objects.drain(..start);
+    let left = objects.len().saturating_sub(limit);
+    objects.truncate(limit);
     let mut metadata = json!({"resourceVersion": version.to_string()});
-    if let (Some(last), false) = (items.last(), left.is_empty()) {
+    if let (Some(last), true) = (objects.last(), left > 0) {
         metadata["continue"] = encode_continue(version, place(last)).into();
-        metadata["remainingItemCount"] = left.len().into();
+        // With a selector a real server doesn't know how many are left.
+        if !selective {
+            metadata["remainingItemCount"] = left.into();
+        }
     }
-    let items: Vec<Value> = items.iter().map(|object| item(target, object)).collect();
-    json!({
-        "kind": format!("{}List", target.kind.kind),
-        "apiVersion": target.kind.api_version(target.version),
-        "metadata": metadata,
-        "items": items,
-    })
-}
-
-/// An object inside a list. Built-in kinds don't repeat what the list says of all of them.
-fn item(target: &Target<'_>, object: &Arc<Value>) -> Value {
-    let mut item = Value::clone(&shown(target.kind, target.version, object));
-    if let (false, Some(map)) = (target.kind.custom, item.as_object_mut()) {
-        map.remove("kind");
-        map.remove("apiVersion");
-    }
-    item
+    Listed { kind: target.kind, version: target.version.to_owned(), items: objects, metadata }
 }
 
 fn encode_continue(version: u64, (namespace, name): (String, String)) -> String {

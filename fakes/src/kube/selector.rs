@@ -186,6 +186,22 @@ impl FieldSelector {
         Ok(Self { all_of })
     }
 
+    /// Whether everything is selected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all_of.is_empty()
+    }
+
+    /// The same over objects as they are stored, where a kind calls its fields by other names.
+    pub(crate) fn renamed(mut self, kind: &str) -> Self {
+        if kind == "events.events.k8s.io" {
+            for (field, _, _) in &mut self.all_of {
+                *field = field.replace("regarding.", "involvedObject.");
+                *field = field.replace("reportingController", "reportingComponent");
+            }
+        }
+        self
+    }
+
     /// Whether an object is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.all_of.iter().all(|(field, same, value)| is_field(object, field, value) == *same)

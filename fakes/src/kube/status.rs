@@ -31,6 +31,16 @@ impl Refusal {
         self
     }
 
+    /// No refusal at all: a webhook must be asked first. It never leaves the server.
+    pub(crate) fn wait() -> Self {
+        Self::new(0, "", "the request waits for a webhook")
+    }
+
+    /// Whether the request waits for a webhook.
+    pub(crate) const fn is_wait(&self) -> bool {
+        self.code == 0
+    }
+
     /// 404: no such object.
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
         let text = format!("{} \"{name}\" not found", kind.key);
@@ -54,6 +64,12 @@ impl Refusal {
     /// 409: the object changed since the caller read it.
     pub(crate) fn modified(kind: &Kind, name: &str) -> Self {
         Self::conflict(kind, name, MODIFIED)
+    }
+
+    /// 409: the object changed each time that webhooks had been asked about it.
+    pub(crate) fn restless(path: &str) -> Self {
+        let text = format!("Operation cannot be fulfilled on {path}: {MODIFIED}");
+        Self::new(409, "Conflict", text)
     }
 
     /// 409 for another reason.
@@ -128,6 +144,13 @@ impl Refusal {
         Self::new(400, "BadRequest", message)
     }
 
+    /// 400: a dry run of a kind that there isn't.
+    pub(crate) fn unknown_dry_run(given: &str) -> Self {
+        Self::bad_request(format!(
+            "dryRun: Unsupported value: \"{given}\": supported values: \"All\""
+        ))
+    }
+
     /// 400: the body isn't an object of the kind.
     pub(crate) fn undecodable(kind: &Kind, version: &str, why: &str) -> Self {
         let kind = kind.kind;
@@ -181,6 +204,22 @@ impl Refusal {
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,
         }));
+        refusal
+    }
+
+    /// 406: nothing that the client takes can be given.
+    pub(crate) fn not_acceptable() -> Self {
+        Self::new(
+            406,
+            "NotAcceptable",
+            "only the following media types are accepted: application/json",
+        )
+    }
+
+    /// 404: no such pod.
+    pub(crate) fn no_pod(name: &str) -> Self {
+        let mut refusal = Self::new(404, "NotFound", format!("pods \"{name}\" not found"));
+        refusal.details = Some(details("pods", "", name));
         refusal
     }
 
@@ -278,6 +317,17 @@ impl Refusal {
         }
     }
 
+    /// 429: not now.
+    pub(crate) fn too_many_requests(message: &str, cause: &str, retry_secs: Option<u64>) -> Self {
+        let mut refusal = Self::new(429, "TooManyRequests", message);
+        let mut about = json!({"causes": [{"reason": "DisruptionBudget", "message": cause}]});
+        if let Some(secs) = retry_secs {
+            about["retryAfterSeconds"] = secs.into();
+        }
+        refusal.details = Some(about);
+        refusal
+    }
+
     /// 500.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         let message: String = message.into();
@@ -295,6 +345,17 @@ impl Refusal {
     /// 501: real servers can do this, this one can't yet.
     pub(crate) fn not_modelled(what: &str) -> Self {
         Self::new(501, "NotImplemented", format!("{what} is not modelled yet"))
+    }
+
+    /// 501: real servers can do this, and there is a reason why this one can't.
+    pub(crate) fn unable(what: &str, why: &str) -> Self {
+        Self::new(501, "NotImplemented", format!("{what} is not modelled: {why}"))
+    }
+
+    /// 501: nothing here would act on an object of this kind.
+    pub(crate) fn not_made(kind: &Kind) -> Self {
+        let text = format!("{} can't be made here: {}", kind.key, kind.refuses);
+        Self::new(501, "NotImplemented", text).about(kind, "")
     }
 
     /// The refusal as a response.

@@ -109,7 +109,7 @@ impl Store {
         let table = Table { objects: BTreeMap::new(), log: Log::new(window) };
         Self {
             version: 0,
-            tables: kinds.iter().map(|kind| (kind.key, table.clone())).collect(),
+            tables: kinds.iter().map(|kind| (kind.table(), table.clone())).collect(),
             window,
             by_uid: BTreeMap::new(),
             by_owner: BTreeMap::new(),
@@ -131,7 +131,7 @@ impl Store {
 
     /// The objects of a kind.
     pub(crate) fn table(&self, kind: &Kind) -> &Table {
-        &self.tables[kind.key]
+        &self.tables[kind.table()]
     }
 
     /// The objects of a kind named by its key, if it is served.
@@ -220,7 +220,7 @@ impl Store {
     }
 
     fn names(&mut self, kind: &Kind, key: &ObjectKey) -> &mut Names {
-        let table = self.tables.get_mut(kind.key).expect("every kind has a table");
+        let table = self.tables.get_mut(kind.table()).expect("every kind has a table");
         table.objects.entry(key.namespace.clone()).or_default()
     }
 
@@ -281,7 +281,7 @@ impl Store {
 /// Where `object` lies; shares the names of `known`, which is its place if it is stored.
 fn key_of(kind: &'static Kind, object: &Value, known: Option<&ObjectKey>) -> ObjectKey {
     known.cloned().unwrap_or_else(|| ObjectKey {
-        resource: kind.key,
+        resource: kind.table(),
         namespace: object::namespace(object).into(),
         name: object::name(object).into(),
     })

@@ -8,9 +8,12 @@
 //!  "$setElementOrder/containers": […]                          orders what the patch mentions
 //! ```
 
+use std::{iter, mem};
+
 use serde_json::{Map, Value};
 
 /// How a list merges.
+#[derive(Clone, Copy)]
 enum ListRule {
     /// Items are maps known by this key.
     Keyed(&'static str),
@@ -85,15 +88,29 @@ fn merge_map(object: &mut Value, patch: &Value, field: &str) -> Result<(), Strin
     if let Some(keys) = patch.get(RETAIN_KEYS).and_then(Value::as_array) {
         map.retain(|key, _| keys.iter().any(|kept| kept == key));
     }
+    let before = ordered_lists(map, patch);
     for (key, value) in patch {
         merge_field(map, key, value, field)?;
     }
-    for (key, order) in patch {
-        if let Some(list) = key.strip_prefix(ORDER) {
-            reorder(map, list, order, field);
+    for (list, had, order) in before {
+        if let Some(Value::Array(now)) = map.get_mut(list) {
+            arrange(now, order, &had, rule(list, field));
         }
     }
     Ok(())
+}
+
+/// The lists that a patch puts into an order, as they were before it, and the order.
+fn ordered_lists<'a>(
+    map: &Map<String, Value>,
+    patch: &'a Map<String, Value>,
+) -> Vec<(&'a str, Vec<Value>, &'a [Value])> {
+    let ordered = patch.iter().filter_map(|(key, order)| {
+        let list = key.strip_prefix(ORDER)?;
+        let had = map.get(list).and_then(Value::as_array).cloned().unwrap_or_default();
+        Some((list, had, order.as_array()?.as_slice()))
+    });
+    ordered.collect()
 }
 
 fn merge_field(
@@ -138,6 +155,7 @@ fn merge_list(list: &mut Value, patch: &[Value], field: &str, parent: &str) -> R
         *list = Value::Array(vec![]);
     }
     let had = list.as_array_mut().expect("it was just made a list");
+    let before = had.clone();
     match rule(field, parent) {
         ListRule::Atomic => *had = patch.iter().map(plain).collect(),
         ListRule::Set => {
@@ -146,6 +164,7 @@ fn merge_list(list: &mut Value, patch: &[Value], field: &str, parent: &str) -> R
                     had.push(word.clone());
                 }
             }
+            arrange(had, patch, &before, ListRule::Set);
         }
         ListRule::Keyed(key) => {
             if patch.iter().any(is_replace) {
@@ -154,6 +173,7 @@ fn merge_list(list: &mut Value, patch: &[Value], field: &str, parent: &str) -> R
             for item in patch.iter().filter(|item| !is_replace(item)) {
                 merge_item(had, item, key, field)?;
             }
+            arrange(had, patch, &before, ListRule::Keyed(key));
         }
     }
     Ok(())
@@ -186,19 +206,31 @@ fn merge_item(had: &mut Vec<Value>, item: &Value, key: &str, field: &str) -> Res
     Ok(())
 }
 
-/// Puts the items that the patch mentions into its order, before those that it doesn't.
-fn reorder(map: &mut Map<String, Value>, list: &str, order: &Value, parent: &str) {
-    let (Some(Value::Array(had)), Some(order)) = (map.get_mut(list), order.as_array()) else {
-        return;
+/// Puts the items that a patch mentions into its order and the others into the one that they had.
+/// One of the others goes first where it stood before the patch's next item; else the patch's does,
+/// so that new items come in front.
+fn arrange(list: &mut Vec<Value>, order: &[Value], before: &[Value], rule: ListRule) {
+    let place = |among: &[Value], item: &Value| {
+        among.iter().position(|other| match rule {
+            ListRule::Keyed(key) => other.get(key) == item.get(key),
+            ListRule::Set | ListRule::Atomic => other == item,
+        })
     };
-    let place = |item: &Value| {
-        let same = |wanted: &Value| match rule(list, parent) {
-            ListRule::Keyed(key) => wanted.get(key) == item.get(key),
-            ListRule::Set | ListRule::Atomic => wanted == item,
+    let (mut ours, mut others): (Vec<_>, Vec<_>) =
+        mem::take(list).into_iter().partition(|item| place(order, item).is_some());
+    ours.sort_by_key(|item| place(order, item));
+    others.sort_by_key(|item| place(before, item));
+    let mut others = others.into_iter().peekable();
+    for item in ours {
+        let stood = place(before, &item);
+        let goes_first = |other: &Value| {
+            let other = place(before, other);
+            other.is_some() && stood.is_some() && other < stood
         };
-        order.iter().position(same).unwrap_or(usize::MAX)
-    };
-    had.sort_by_key(place);
+        list.extend(iter::from_fn(|| others.next_if(goes_first)));
+        list.push(item);
+    }
+    list.extend(others);
 }
 
 fn plain(value: &Value) -> Value {
@@ -246,7 +278,7 @@ mod tests {
                 json!({"containers": [{"name": "a", "env": [{"name": "X", "value": "1"}]}]}),
                 json!({"containers": [{"name": "a", "env": [{"name": "Y", "value": "2"}]}]}),
                 json!({"containers": [{"name": "a", "env": [
-                    {"name": "X", "value": "1"}, {"name": "Y", "value": "2"}]}]}),
+                    {"name": "Y", "value": "2"}, {"name": "X", "value": "1"}]}]}),
             ),
             (
                 "conditions merge by type",
@@ -264,7 +296,7 @@ mod tests {
                 "finalizers are a set",
                 json!({"finalizers": ["a/b"]}),
                 json!({"finalizers": ["c/d", "a/b"]}),
-                json!({"finalizers": ["a/b", "c/d"]}),
+                json!({"finalizers": ["c/d", "a/b"]}),
             ),
         ]);
     }
@@ -303,10 +335,22 @@ mod tests {
                 json!({"b": 1}),
             ),
             (
-                "what is mentioned comes in the patch's order",
+                "what is mentioned comes in the patch's order, what stood before its first item first",
                 json!({"containers": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}),
                 json!({"$setElementOrder/containers": [{"name": "c"}, {"name": "a"}]}),
+                json!({"containers": [{"name": "b"}, {"name": "c"}, {"name": "a"}]}),
+            ),
+            (
+                "a new item comes in front",
+                json!({"containers": [{"name": "a"}, {"name": "b"}]}),
+                json!({"containers": [{"name": "c"}]}),
                 json!({"containers": [{"name": "c"}, {"name": "a"}, {"name": "b"}]}),
+            ),
+            (
+                "an item that is changed stays where it is",
+                json!({"containers": [{"name": "a"}, {"name": "b"}]}),
+                json!({"containers": [{"name": "b", "image": "x"}]}),
+                json!({"containers": [{"name": "a"}, {"name": "b", "image": "x"}]}),
             ),
             (
                 "null takes a field away",

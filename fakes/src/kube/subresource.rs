@@ -8,15 +8,27 @@ use super::{
     Call, KubeApi,
     admission::{Operation, Webhooks},
     decode,
-    delete::DeleteOptions,
-    kinds::StatusWrites,
+    definition::Scale,
+    kinds::{Kind, StatusWrites},
     object, patch,
+    path::Target,
     status::{self, Refusal},
     validate::FieldError,
     watch::shown,
     write::{By, Part},
 };
 use crate::{Method, Response};
+
+/// What a pod of a real cluster can be asked for and one of this can't, because no program runs in it.
+const ABSENT: [(&str, &str); 7] = [
+    ("attach", "no program runs in the containers of this cluster"),
+    ("exec", "no program runs in the containers of this cluster"),
+    ("portforward", "nothing listens in the containers of this cluster"),
+    ("proxy", "nothing listens in the containers of this cluster"),
+    ("ephemeralcontainers", "no program runs in the containers of this cluster"),
+    ("resize", "pods keep the resources that they were made with; make a new one"),
+    ("log", "the log of a pod is asked for over HTTP"),
+];
 
 impl KubeApi {
     pub(crate) fn on_subresource(
@@ -33,12 +45,19 @@ impl KubeApi {
             ("pods", "binding", Method::Post) => self.bind(call, hooks, name),
             ("pods", "eviction", Method::Post) => self.evict(call, hooks, name),
             ("pods", "binding" | "eviction", _) => Err(Refusal::method_not_allowed()),
-            (
-                "pods",
-                "log" | "exec" | "attach" | "portforward" | "resize" | "ephemeralcontainers",
-                _,
-            ) => Err(Refusal::not_modelled(&format!("pods/{sub}"))),
-            ("namespaces", "finalize", _) => Err(Refusal::not_modelled("namespaces/finalize")),
+            ("pods", sub, _) if let Some((_, why)) = ABSENT.iter().find(|it| it.0 == sub) => {
+                self.existing(&call.target, name)?;
+                Err(Refusal::unable(&format!("pods/{sub}"), why))
+            }
+            ("nodes" | "services", "proxy", _) => {
+                let why = "nothing here listens to requests";
+                Err(Refusal::unable(&format!("{}/proxy", kind.key), why))
+            }
+            ("serviceaccounts", "token", Method::Post) => self.token(call, name),
+            ("namespaces", "finalize", Method::Put) => self.finalize(call, name),
+            ("serviceaccounts", "token", _) | ("namespaces", "finalize", _) => {
+                Err(Refusal::method_not_allowed())
+            }
             _ => Err(Refusal::unknown_resource()),
         }
     }
@@ -60,6 +79,19 @@ impl KubeApi {
         };
         let body = shown(call.target.kind, call.target.version, &stored);
         Ok(Response { status: 200, body })
+    }
+
+    /// A binding that was posted by itself, as it was before pods had a path for it.
+    pub(crate) fn bind_by_name(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+    ) -> Result<Response, Refusal> {
+        let name = call.request.body.as_ref().map_or("", |body| object::name(body)).to_owned();
+        let kind = self.kinds.by_key("pods").expect("pods are served");
+        let target =
+            Target { kind, name: Some(&name), subresource: Some("binding"), ..call.target };
+        self.bind(&Call { target, ..call.clone() }, hooks, &name)
     }
 
     /// Gives a pod its node, once.
@@ -87,39 +119,26 @@ impl KubeApi {
         }
         let now = self.epoch.rfc3339(call.now);
         let mut bound = bound(&pod, &binding, &node, &now);
-        self.complete_pod(call, &mut bound, false);
+        self.complete_pod(call, &mut bound, false)?;
         self.commit(call.target.kind, bound, &call.user);
         Ok(status::done())
     }
 
-    /// Deletes a pod with grace, as its owner's budget allows. There are no budgets yet.
-    fn evict(
-        &mut self,
-        call: &Call<'_>,
-        hooks: &mut dyn Webhooks,
-        name: &str,
-    ) -> Result<Response, Refusal> {
-        let eviction = call.request.body.clone().unwrap_or(Value::Null);
-        check_named(&eviction, "Eviction", name)?;
-        self.validate_by_hooks(call, hooks, Operation::Create, Some(&eviction), None)?;
-        let options = DeleteOptions::of(call.request, eviction.get("deleteOptions"))?;
-        let pod = self.existing(&call.target, name)?.clone();
-        let phase = object::text(&pod, &["status", "phase"]);
-        let ended = matches!(phase, "Succeeded" | "Failed");
-        let pod = if ended || object::is_deleting(&pod) {
-            pod
-        } else {
-            let mut told = Value::clone(&pod);
-            let condition = json!({
-                "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
-                "message": "Eviction API: evicting",
-                "lastTransitionTime": self.epoch.rfc3339(call.now),
-            });
-            set_condition(&mut told, condition);
-            self.commit(call.target.kind, told, &call.user)
+    /// Writes the finalizers of a namespace; one on its way out without any is gone at once.
+    fn finalize(&mut self, call: &Call<'_>, name: &str) -> Result<Response, Refusal> {
+        let kind = call.target.kind;
+        let body = call.request.body.clone().unwrap_or(Value::Null);
+        check_named(&body, "Namespace", name)?;
+        let old = self.existing(&call.target, name)?.clone();
+        let mut new = Value::clone(&old);
+        let kept = body["spec"].get("finalizers").cloned().unwrap_or(json!([]));
+        let gone = object::is_deleting(&old) && kept.as_array().is_none_or(Vec::is_empty);
+        object::map_mut(&mut new, "spec").insert("finalizers".into(), kept);
+        let stored = match gone {
+            true => self.discard(kind, &Arc::new(new), &call.user),
+            false => self.commit(kind, new, &call.user),
         };
-        self.delete(call, &pod, &options)?;
-        Ok(status::done())
+        Ok(Response { status: 200, body: shown(kind, call.target.version, &stored) })
     }
 
     fn scale(
@@ -133,7 +152,7 @@ impl KubeApi {
             Method::Get => None,
             Method::Put => Some(call.request.body.clone().unwrap_or(Value::Null)),
             Method::MergePatch | Method::JsonPatch | Method::StrategicPatch | Method::Apply => {
-                Some(patch::apply(call, &scale_of(&old))?)
+                Some(patch::apply(call, &scale_of(call.target.kind, &old))?)
             }
             Method::Post | Method::Delete => return Err(Refusal::method_not_allowed()),
         };
@@ -141,7 +160,7 @@ impl KubeApi {
             None => old,
             Some(scale) => self.set_scale(call, hooks, &old, &scale)?,
         };
-        let body = Arc::new(scale_of(&stored));
+        let body = Arc::new(scale_of(call.target.kind, &stored));
         Ok(Response { status: 200, body })
     }
 
@@ -160,7 +179,10 @@ impl KubeApi {
             return Err(Refusal::invalid(call.target.kind, object::name(old), &[error]));
         }
         let mut new = Value::clone(old);
-        object::map_mut(&mut new, "spec").insert("replicas".into(), replicas);
+        match call.target.kind.definition {
+            Some(definition) => object::set(&mut new, &definition.scale.wanted, replicas),
+            None => object::set(&mut new, &["spec", "replicas"], replicas),
+        }
         for key in ["uid", "resourceVersion"] {
             if let Some(given) = object::at(scale, &["metadata", key]) {
                 object::metadata_mut(&mut new).insert(key.into(), given.clone());
@@ -170,7 +192,8 @@ impl KubeApi {
     }
 }
 
-fn check_named(body: &Value, kind: &str, name: &str) -> Result<(), Refusal> {
+/// Refuses a body that is about another object than the path.
+pub(super) fn check_named(body: &Value, kind: &str, name: &str) -> Result<(), Refusal> {
     if !body.is_object() {
         return Err(Refusal::bad_request(format!("the body is not a {kind}")));
     }
@@ -222,6 +245,7 @@ fn bound(pod: &Value, binding: &Value, node: &str, now: &str) -> Value {
     }
     let condition = json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now});
     set_condition(&mut pod, condition);
+    object::map_mut(&mut pod, "status").remove("nominatedNodeName");
     pod
 }
 
@@ -246,23 +270,32 @@ pub(crate) fn set_condition(object: &mut Value, mut condition: Value) {
 }
 
 /// The `Scale` of an object.
-fn scale_of(object: &Value) -> Value {
-    let count = |path: &[&str]| object::at(object, path).cloned().unwrap_or(0.into());
+fn scale_of(kind: &Kind, object: &Value) -> Value {
+    let look = |own: &[&str], defined: fn(&Scale) -> &Vec<String>| match kind.definition {
+        None => object::at(object, own).cloned(),
+        Some(definition) => {
+            let path: Vec<&str> = defined(&definition.scale).iter().map(String::as_str).collect();
+            object::at(object, &path).filter(|_| !path.is_empty()).cloned()
+        }
+    };
     let mut metadata = json!({});
     for key in ["creationTimestamp", "name", "namespace", "resourceVersion", "uid"] {
         metadata[key] = object["metadata"][key].clone();
     }
-    let mut status = json!({"replicas": count(&["status", "replicas"])});
-    let selector = match object::at(object, &["status", "selector"]) {
-        Some(Value::String(text)) => text.clone(),
-        _ => selector_text(&object["spec"]["selector"]),
+    let is = look(&["status", "replicas"], |scale| &scale.is);
+    let mut status = json!({"replicas": is.unwrap_or(0.into())});
+    let selector = match look(&["status", "selector"], |scale| &scale.selector) {
+        Some(Value::String(text)) => text,
+        Some(selector) => selector_text(&selector),
+        None => selector_text(&object["spec"]["selector"]),
     };
     if !selector.is_empty() {
         status["selector"] = selector.into();
     }
+    let wanted = look(&["spec", "replicas"], |scale| &scale.wanted);
     json!({
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata,
-        "spec": {"replicas": count(&["spec", "replicas"])}, "status": status,
+        "spec": {"replicas": wanted.unwrap_or(0.into())}, "status": status,
     })
 }
 

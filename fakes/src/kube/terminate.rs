@@ -55,12 +55,14 @@ impl KubeApi {
         hooks: &mut dyn Webhooks,
     ) -> usize {
         let full = |api: &Self, kind: &&Kind| {
-            kind.namespaced && api.store.table(kind).list(name).next().is_some()
+            kind.namespaced
+                && kind.alias.is_empty()
+                && api.store.table(kind).list(name).next().is_some()
         };
         let full_of: Vec<&Kind> = self.kinds.iter().filter(|kind| full(self, kind)).collect();
         for kind in &full_of {
             let request = Request::new(USER, Method::Delete, garbage::collection(kind, name));
-            self.handle(now, &request, hooks);
+            self.collect_by(now, &request, garbage::Cause::Namespace(name.into()), hooks);
         }
         let empty = !self.kinds.iter().any(|kind| full(self, &kind));
         let namespaces = kinds::namespaces();

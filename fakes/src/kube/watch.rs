@@ -8,7 +8,7 @@ use super::{
     KubeApi,
     kinds::Kind,
     log::Entry,
-    object,
+    object, options,
     read::{Selection, version_parameter},
     status::Refusal,
     store::ChangeKind,
@@ -103,12 +103,10 @@ fn left(entry: &Entry) -> Arc<Value> {
 
 /// The object in the version that was asked for; shared unless it must be rewritten.
 pub(super) fn shown(kind: &Kind, version: &str, object: &Arc<Value>) -> Arc<Value> {
-    if version == kind.stored_version() {
-        return object.clone();
+    match kind.is_stored_as(version) {
+        true => object.clone(),
+        false => Arc::new(kind.in_version(version, object)),
     }
-    let mut other = Value::clone(object);
-    other["apiVersion"] = kind.api_version(version).into();
-    Arc::new(other)
 }
 
 impl KubeApi {
@@ -122,6 +120,7 @@ impl KubeApi {
         if request.method != Method::Get || target.subresource.is_some() {
             return Err(Refusal::method_not_allowed());
         }
+        options::check_watch(request)?;
         let streamed = request.query("sendInitialEvents") == Some("true");
         let selection = Selection::of(&target, request)?;
         let from = version_parameter(request)?;
@@ -129,7 +128,8 @@ impl KubeApi {
         if from != 0 && from < table.log.forgotten() {
             return Err(Refusal::gone(from, table.log.forgotten()));
         }
-        let fresh = from == 0 || streamed;
+        // Without a version a watch begins with what is there, unless the client knows better.
+        let fresh = streamed || from == 0 && request.query("sendInitialEvents") != Some("false");
         let initial = match fresh {
             true => self.select(&target, &selection).cloned().collect(),
             false => vec![],
@@ -149,7 +149,7 @@ impl KubeApi {
     }
 
     /// A bookmark for where the watch stands, if its client takes any.
-    pub(crate) fn bookmark(&self, watch: &mut Watch) -> Option<WatchEvent> {
+    pub fn bookmark(&self, watch: &mut Watch) -> Option<WatchEvent> {
         watch.told = watch.seen;
         watch.bookmarks.then_some(WatchEvent::Bookmark(watch.seen))
     }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     Call, KubeApi,
     admission::{Operation, Webhooks},
-    decode,
-    kinds::{self, Kind, StatusWrites},
+    definition,
+    kinds::{self, DEFINITIONS, Kind, StatusWrites},
     object,
     status::Refusal,
     validate::{self, FieldError},
@@ -53,27 +53,32 @@ impl KubeApi {
     ) -> Result<Response, Refusal> {
         let kind = call.target.kind;
         let body = call.request.body.clone().unwrap_or(Value::Null);
-        let mut object = decode::object(call, body)?;
-        self.check_fields(call, &mut object)?;
+        let mut object = self.read_object(call, body)?;
+        if !kind.refuses.is_empty() {
+            return Err(Refusal::not_made(kind));
+        }
         self.check_namespace(call)?;
         if !object::version(&object).is_empty() {
             return Err(Refusal::storage(
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        kind.fill_in(&mut object);
+        kind.fill_in(call.target.version, &mut object);
         let managed = self.managed_when_created(call, &object);
         self.resolve_priority(call, &mut object)?;
-        self.complete_pod(call, &mut object, true);
+        self.complete_pod(call, &mut object, true)?;
+        self.choose_class(call, &mut object);
         let mut object = self.mutate(call, hooks, Operation::Create, object, None)?;
-        kind.fill_in(&mut object);
+        kind.fill_in(call.target.version, &mut object);
         self.fill(call, &mut object);
         (kind.strategy.prepare)(&mut object);
-        check(kind, &object, kind.errors(&object))?;
+        self.check_rights(call, &object)?;
+        check(kind, &object, kind.errors(call.target.version, &object, None))?;
         let name = object::name(&object);
         if self.store.get(kind, call.target.namespace, name).is_some() {
             return Err(Refusal::already_exists(kind, name));
         }
+        self.assign_addresses(call, &mut object, None)?;
         self.validate_by_hooks(call, hooks, Operation::Create, Some(&object), None)?;
         if let Some(managed) = managed {
             object::metadata_mut(&mut object).insert("managedFields".into(), managed);
@@ -152,8 +157,7 @@ impl KubeApi {
         part: Part,
     ) -> Result<Arc<Value>, Refusal> {
         let body = call.request.body.clone().unwrap_or(Value::Null);
-        let mut new = decode::object(call, body)?;
-        self.check_fields(call, &mut new)?;
+        let new = self.read_object(call, body)?;
         let given = object::name(&new);
         if given != name {
             return Err(Refusal::bad_request(format!(
@@ -179,12 +183,16 @@ impl KubeApi {
         check_uid(call, old, &new, by)?;
         check_version(kind, old, &new)?;
         let mut new = merge_parts(kind, old, new, part);
-        kind.fill_in(&mut new);
-        self.complete_pod(call, &mut new, false);
+        kind.fill_in(call.target.version, &mut new);
+        self.complete_pod(call, &mut new, false)?;
+        self.assign_addresses(call, &mut new, Some(old))?;
         if !self.hooks.is_empty() {
             let mutated = self.mutate(call, hooks, Operation::Update, new, Some(old))?;
             new = merge_parts(kind, old, mutated, part);
-            kind.fill_in(&mut new);
+            kind.fill_in(call.target.version, &mut new);
+        }
+        if kind.key == DEFINITIONS {
+            definition::note_stored(&mut new);
         }
         count_generation(kind, old, &mut new);
         self.keep_managers(old, &mut new, managed);
@@ -192,8 +200,9 @@ impl KubeApi {
             return Ok(old.clone());
         }
         self.attribute(call, old, &mut new, part);
-        if part == Part::Main {
-            let mut errors = kind.errors(&new);
+        self.check_rights(call, &new)?;
+        if part == Part::Main || kind.definition.is_some() {
+            let mut errors = kind.errors(call.target.version, &new, Some(old));
             errors.extend((kind.strategy.validate_update)(&new, old));
             check(kind, &new, errors)?;
         }
@@ -212,10 +221,15 @@ impl KubeApi {
         object: Value,
         user: &Arc<str>,
     ) -> Arc<Value> {
+        if self.dry {
+            return Arc::new(object);
+        }
         let stored = self.store.put(kind, object, user);
         self.garbage.stored(&self.store, &stored);
         self.define(kind, &stored);
         self.refresh_hooks(kind);
+        self.furnish_namespace(kind, &stored);
+        self.aggregate(kind);
         stored
     }
 
@@ -226,10 +240,16 @@ impl KubeApi {
         object: &Arc<Value>,
         user: &Arc<str>,
     ) -> Arc<Value> {
+        if self.dry {
+            return object.clone();
+        }
         let last = self.store.remove(kind, object, user);
         self.garbage.removed(&self.store, &last);
-        self.undefine(kind, &last, user);
+        self.undefine(kind, &last);
+        self.release_definition(kind, user);
         self.refresh_hooks(kind);
+        self.refurnish(kind, &last);
+        self.aggregate(kind);
         last
     }
 }
@@ -243,7 +263,8 @@ fn is_released(object: &Value) -> bool {
 }
 
 fn check(kind: &Kind, object: &Value, mut errors: Vec<FieldError>) -> Result<(), Refusal> {
-    let mut all = validate::metadata(object, kind.strategy.names);
+    let builtin = !kind.custom && kind.key != DEFINITIONS;
+    let mut all = validate::metadata(object, kind.strategy.names, builtin);
     all.append(&mut errors);
     match all.is_empty() {
         true => Ok(()),

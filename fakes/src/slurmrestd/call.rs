@@ -1,33 +1,66 @@
 //! One call: who asks what of which slurmctld, and what any endpoint needs to know about it.
 
-use drawbridge_sim::{Epoch, JobId, Release, SlurmError, Slurmctld, Time};
+use drawbridge_sim::{Release, SlurmError, Slurmctld, Slurmdbd, Time};
 use serde_json::Value;
 
-use crate::Request;
+use crate::{Request, Response};
 
 use super::{
-    fields::{Fields, Schema, unknown_field},
+    api::{Operation, Table, Version},
+    fields::{Body, Reader, unknown_field},
+    meta::{Peer, meta},
     reply::{Reply, Trouble, Warning},
+    site::Memory,
 };
 
-/// The status of a body that slurmrestd itself can't read, in every release.
+/// The status of a body that slurmrestd itself can't read.
 pub(super) const UNREADABLE: u16 = 500;
 
-/// Job numbers from here on are refused before anybody looks for them.
-const JOB_ID_END: u32 = 0x03FF_FFFF;
+/// What an endpoint answers: the reply, or a refusal that ends it early.
+pub(super) type Answer = Result<Reply, Reply>;
 
 /// One call.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     /// The model.
     pub(super) ctld: &'a mut Slurmctld,
+    /// The accounting, if there is any.
+    pub(super) dbd: Option<&'a mut Slurmdbd>,
     /// When.
     pub(super) now: Time,
     /// What.
     pub(super) request: &'a Request,
+    /// Which operation of which version.
+    pub(super) operation: &'static Operation,
+    /// What the path names.
+    pub(super) name: &'a str,
+    /// Whether slurmctld believes the caller's token.
+    pub(super) trusted: bool,
+    /// Whether somebody else writes the list that is asked for: only the rest is wanted.
+    pub(super) listing: bool,
+    /// What is remembered between requests, if anybody does.
+    pub(super) memory: Option<&'a Memory>,
 }
 
 impl Call<'_> {
+    /// The release.
+    pub(super) fn release(&self) -> Release {
+        self.ctld.config().release()
+    }
+
+    /// The version of the API.
+    pub(super) const fn version(&self) -> Version {
+        self.operation.version
+    }
+
+    /// One of two words, by release: 24.11's and 26.05's.
+    pub(super) fn by_release<T>(&self, old: T, new: T) -> T {
+        match self.release() {
+            Release::V24_11 => old,
+            Release::V26_05 => new,
+        }
+    }
+
     /// May the caller do everything?
     pub(super) fn by_operator(&self) -> bool {
         Slurmctld::is_operator(&self.request.user.as_str().into())
@@ -35,18 +68,27 @@ impl Call<'_> {
 
     /// The status that a refusal by slurmctld gets.
     pub(super) fn refusal(&self) -> u16 {
-        match self.ctld.config().release() {
-            Release::V24_11 => 500,
-            Release::V26_05 => 422,
-        }
+        self.by_release(500, 422)
     }
 
     /// The status for this refusal.
     pub(super) fn status_of(&self, error: SlurmError) -> u16 {
+        if error == SlurmError::InvalidExternalJob {
+            return UNREADABLE;
+        }
         if error == SlurmError::InvalidJobId {
             return 404;
         }
         self.refusal()
+    }
+
+    /// A remote procedure call: slurmctld, unlike slurmrestd, looks at the token. `reply` is what the
+    /// answer has besides.
+    pub(super) fn connect(&self, reply: Reply, what: &str, source: &str) -> Result<(), Reply> {
+        if self.trusted {
+            return Ok(());
+        }
+        Err(reply.error(511, Trouble::authentication(what, source)))
     }
 
     /// Seconds since 1970.
@@ -54,96 +96,53 @@ impl Call<'_> {
         self.ctld.epoch().unix(time)
     }
 
-    /// When jobs and nodes last changed. The model keeps no such time, so it is always just now: a
-    /// client sees too much and misses nothing.
-    pub(super) fn changed(&self) -> u64 {
-        self.unix(self.now)
-    }
-
-    /// Major, minor and micro version of the modelled release.
-    pub(super) fn release_parts(&self) -> [&'static str; 3] {
-        match self.ctld.config().release() {
-            Release::V24_11 => ["24", "11", "5"],
-            Release::V26_05 => ["26", "05", "5"],
+    /// The body, or none at all.
+    pub(super) fn body(&self) -> Body {
+        match (&self.request.body, &self.operation.body) {
+            (Some(body), Some(of)) => Body::read(self.reader(), of, body),
+            (None, _) | (_, None) => Body::default(),
         }
     }
 
-    /// The job number in the path.
-    pub(super) fn job_id(&self, text: &str) -> Result<JobId, Reply> {
-        // `7_1` and `7.0` name a task and a step of job 7; there are none, so they name job 7.
-        let number = text.split(['_', '.', '+']).next().unwrap_or(text);
-        match number.parse::<u32>() {
-            Ok(0 | u32::MAX) | Err(_) => Err(Reply::refused(
-                422,
-                Trouble::query("Rejecting request. Failure parsing parameters", "op_handler_job"),
-            )),
-            Ok(id) if JOB_ID_END <= id => Err(Reply::refused(
-                404,
-                Trouble::slurm(
-                    SlurmError::InvalidJobId,
-                    format!("Invalid JobID={id} rejected"),
-                    "op_handler_job",
-                ),
-            )),
-            Ok(id) => Ok(JobId(id)),
-        }
+    /// The status for a body that isn't of the form that it must have.
+    pub(super) fn malformed(&self, body: &Body) -> u16 {
+        let missing = body.troubles.iter().any(|trouble| trouble.number == 9200);
+        if missing { self.refusal() } else { UNREADABLE }
     }
 
-    /// The body as a dictionary; no body is an empty one.
-    pub(super) fn body(&self, schema: Schema) -> Result<Fields, Trouble> {
-        match &self.request.body {
-            None => Ok(Fields::default()),
-            Some(body) if body.is_object() => Ok(Fields::read(schema, "#/", body)),
-            Some(body) => Err(not_a_dictionary("#/", body)),
-        }
+    /// The refusal of such a body.
+    pub(super) fn refuse(&self, reply: Reply, body: Body) -> Reply {
+        let status = self.malformed(&body);
+        reply.warnings(&body.warnings).errors(status, body.troubles)
     }
 
-    /// A warning for each query parameter that `parser` doesn't know.
-    pub(super) fn query_warnings(&self, parser: &str, known: &[&str]) -> Vec<Warning> {
-        let keys = self.request.query.iter().map(|(key, _)| key);
-        keys.filter(|key| !known.contains(&key.as_str()))
-            .map(|key| Warning {
-                description: unknown_field(parser, key, &Value::String(String::new())),
+    fn reader(&self) -> Reader {
+        Reader { table: Table::of(self.release()), version: self.version() }
+    }
+
+    /// A warning for each query parameter that the operation doesn't have.
+    pub(super) fn query_warnings(&self, parser: &str) -> Vec<Warning> {
+        let parameters = &self.operation.parameters;
+        let known = |key: &str| parameters.iter().any(|it| !it.in_path && *it.name == *key);
+        let unknown = self.request.query.iter().filter(|(key, _)| !known(key));
+        unknown
+            .map(|(key, value)| Warning {
+                description: unknown_field(parser, key, &given(value)),
                 source: format!("#/{key}/"),
             })
             .collect()
     }
 
-    /// `update_time`: seconds since 1970, as `1794789398`, `uts1794789398` or `now`.
-    pub(super) fn update_time(&self) -> Result<Option<u64>, Trouble> {
-        let Some(text) = self.request.query("update_time") else {
-            return Ok(None);
-        };
-        if text == "now" {
-            return Ok(Some(self.unix(self.now)));
-        }
-        let seconds = text.strip_prefix("uts").unwrap_or(text).parse::<i64>();
-        // Before 1970 everything is news.
-        let since = seconds.map(|secs| Some(u64::try_from(secs).unwrap_or(0)));
-        since.map_err(|_| Trouble {
-            number: 9202,
-            text: "Unable to convert Data type".into(),
-            description: format!("Parsing of {text} for timestamp failed"),
-            source: "#/update_time/".into(),
-        })
+    /// The response: the reply as this version prints it.
+    pub(super) fn finish(&self, reply: Reply, peer: &Peer) -> Response {
+        let cluster = &self.ctld.config().params().cluster_name;
+        let accounting = self.dbd.is_some();
+        reply
+            .finish(self.operation, meta(self.operation, self.release(), cluster, accounting, peer))
     }
 }
 
-/// The error about a body (or a part of it) that must be a dictionary.
-pub(super) fn not_a_dictionary(path: &str, value: &Value) -> Trouble {
-    Trouble {
-        number: 9209,
-        text: "Data parser expected a dictionary or object".into(),
-        description: format!(
-            "Rejecting {} when dictionary expected",
-            super::fields::slurm_type(value)
-        ),
-        source: path.into(),
-    }
-}
-
-/// A moment as slurmrestd prints it in texts: `2026-11-16T00:36:38`.
-pub(super) fn calendar(seconds: u64) -> String {
-    let text = Epoch::from_unix(seconds).rfc3339(Time::ZERO);
-    text.trim_end_matches('Z').to_owned()
+/// A query's value as the data parser sees it: nothing is `null`.
+fn given(value: &str) -> Value {
+    if value.is_empty() { Value::Null } else { value.into() }
 }

@@ -3,8 +3,6 @@
 use drawbridge_sim::ExitCode;
 use serde_json::{Value, json};
 
-use super::number::{number, unset};
-
 /// How a script ended.
 pub(super) fn exit_code(exit: ExitCode) -> Value {
     match exit.signal {
@@ -23,8 +21,8 @@ fn returned(status: u64) -> Value {
     let word = if status == 0 { "SUCCESS" } else { "ERROR" };
     json!({
         "status": [word],
-        "return_code": number(status),
-        "signal": { "id": unset(), "name": "" },
+        "return_code": status,
+        "signal": { "id": null, "name": "" },
     })
 }
 
@@ -32,8 +30,8 @@ fn returned(status: u64) -> Value {
 fn signalled(signal: u64) -> Value {
     json!({
         "status": ["SIGNALED"],
-        "return_code": unset(),
-        "signal": { "id": number(signal), "name": signal_name(signal) },
+        "return_code": null,
+        "signal": { "id": signal, "name": signal_name(signal) },
     })
 }
 

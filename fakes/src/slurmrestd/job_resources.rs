@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 
 use drawbridge_sim::{Allocation, GresPer, IndexSet, Job, MemoryAsk, Node, NodeShare, Slurmctld};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{number::unset, tres::Tres};
+use super::{api::Version, tres::Tres};
 
 /// The allocation as slurmrestd prints it.
-pub(super) fn job_resources(ctld: &Slurmctld, held: &Allocation, whole: bool) -> Value {
+pub(super) fn job_resources(
+    ctld: &Slurmctld,
+    version: Version,
+    held: &Allocation,
+    whole: bool,
+) -> Value {
     let nodes = held.nodes.iter().enumerate();
     let mut resources = json!({
-        "select_type": ["CORE"],
+        "select_type": [if version == Version::V45 { "CR_CORE_MEMORY" } else { "CORE" }],
         "nodes": {
             "count": held.nodes.len(),
             "select_type": ["ONE_ROW"],
@@ -19,7 +24,7 @@ pub(super) fn job_resources(ctld: &Slurmctld, held: &Allocation, whole: bool) ->
             "whole": whole,
         },
         "cpus": held.cpus(),
-        "threads_per_core": unset(),
+        "threads_per_core": null,
     });
     // What is large moves in: `json!` would make a copy.
     resources["nodes"]["allocation"] = nodes.map(|(at, share)| node(ctld, at, share)).collect();
@@ -53,6 +58,34 @@ fn socket_cores(share: &NodeShare, first: usize, count: usize) -> Value {
     };
     let cores = (0..count).map(|core| json!({ "index": core, "status": [word(core)] }));
     cores.collect()
+}
+
+/// The same as v0.0.40 prints it: only what is held, and by number.
+pub(super) fn old_job_resources(ctld: &Slurmctld, held: &Allocation) -> Value {
+    let nodes = held.nodes.iter().map(|share| {
+        let per_socket =
+            ctld.node(&share.node).map_or(1, |node| node.spec.cores_per_socket as usize);
+        let mut sockets = Map::new();
+        for core in share.cores.iter() {
+            let socket = sockets.entry((core / per_socket).to_string());
+            let socket = socket.or_insert_with(|| json!({ "cores": {} }));
+            socket["cores"][(core % per_socket).to_string()] = "allocated".into();
+        }
+        json!({
+            "sockets": sockets,
+            "nodename": share.node,
+            "cpus_used": 0,
+            "memory_used": 0,
+            "memory_allocated": share.memory_mib,
+        })
+    });
+    json!({
+        "nodes": held.node_list(),
+        "allocated_cores": held.cpus(),
+        "allocated_cpus": 0,
+        "allocated_hosts": held.nodes.len(),
+        "allocated_nodes": nodes.collect::<Vec<_>>(),
+    })
 }
 
 /// The devices on each node: `gpu:2(IDX:0-1)`; nodes without any aren't listed.

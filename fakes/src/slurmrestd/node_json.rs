@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 use drawbridge_sim::{Node, Time};
 use serde_json::{Value, json};
 
-use super::{call::Call, number::number, reply::merged, tres::Tres};
+use super::{
+    api::{Version, infinite},
+    call::Call,
+    meta,
+    reply::merged,
+    tres::Tres,
+};
 
 /// The node.
 pub(super) fn node_json(call: &Call<'_>, node: &Node) -> Value {
@@ -15,15 +21,16 @@ pub(super) fn node_json(call: &Call<'_>, node: &Node) -> Value {
 /// What it is made of. What the model doesn't know has the recording's value.
 fn hardware(call: &Call<'_>, node: &Node) -> Value {
     let spec = &node.spec;
-    let [major, minor, micro] = call.release_parts();
+    // What only a slurmd could tell.
+    let told = |text: &str| if node.is_external() { String::new() } else { text.to_owned() };
     json!({
         "name": spec.name,
         "address": spec.address,
         "hostname": spec.hostname,
         "port": spec.port,
-        "version": format!("{major}.{minor}.{micro}"),
-        "architecture": "x86_64",
-        "operating_system": "Linux",
+        "version": told(&meta::full(call.release())),
+        "architecture": told("x86_64"),
+        "operating_system": told("Linux"),
         "boards": spec.boards,
         "sockets": spec.sockets,
         "cores": spec.cores_per_socket,
@@ -33,7 +40,6 @@ fn hardware(call: &Call<'_>, node: &Node) -> Value {
         "specialized_cores": spec.spec_cores.len(),
         "specialized_cpus": spec.spec_cpus(),
         "specialized_memory": spec.mem_spec_mib,
-        "cpu_binding": 0,
         "real_memory": spec.memory_mib,
         "temporary_disk": spec.tmp_disk_mib,
         "weight": spec.weight,
@@ -41,21 +47,14 @@ fn hardware(call: &Call<'_>, node: &Node) -> Value {
         "active_features": spec.active_features,
         "gres": node.gres(),
         "gres_drained": "N/A",
-        "gpu_spec": "",
-        "res_cores_per_gpu": 0,
         "tres": configured(node).text(),
-        "burstbuffer_network_address": "",
-        "instance_id": "",
-        "instance_type": "",
-        "cluster_name": "",
-        "mcs_label": "",
-        "owner": "",
     })
 }
 
 /// What is held of it.
 fn held(node: &Node) -> Value {
     let (spec, usage) = (&node.spec, &node.usage);
+    let free = Some(spec.memory_mib.saturating_sub(usage.memory_mib));
     json!({
         "alloc_cpus": usage.cpus,
         "alloc_idle_cpus": spec.effective_cpus().saturating_sub(usage.cpus),
@@ -63,39 +62,34 @@ fn held(node: &Node) -> Value {
         "gres_used": node.gres_used(),
         "tres_used": used(node).text(),
         "tres_weighted": f64::from(usage.cpus),
-        "cpu_load": usage.cpus * 100,
-        "free_mem": number(spec.memory_mib.saturating_sub(usage.memory_mib)),
-        "energy": {
-            "average_watts": 0,
-            "base_consumed_energy": 0,
-            "consumed_energy": 0,
-            "current_watts": number(0),
-            "previous_consumed_energy": 0,
-            "last_collected": 0,
-        },
-        "external_sensors": {},
-        "power": {},
+        "cpu_load": if node.is_external() { 0 } else { usage.cpus * 100 },
+        "free_mem": free.filter(|_| !node.is_external()),
+        "energy": { "current_watts": 0 },
     })
 }
 
 /// How it serves.
 fn service(call: &Call<'_>, node: &Node) -> Value {
-    let began = call.unix(Time::ZERO);
+    let began = if node.is_external() { 0 } else { call.unix(Time::ZERO) };
+    let mut state = node.state_flags();
+    // The oldest version that 26.05 serves has no word for it.
+    state.retain(|word| *word != "EXTERNAL" || Version::V43 <= call.version());
     let reason = node.reason.as_ref();
     json!({
-        "state": node.state_flags(),
+        "state": state,
         "next_state_after_reboot": ["INVALID"],
         "reason": reason.map_or("", |reason| reason.text.as_str()),
         "reason_set_by_user": reason.map_or("", |reason| reason.by.as_str()),
-        "reason_changed_at": number(reason.map_or(0, |reason| call.unix(reason.at))),
+        "reason_changed_at": reason.map_or(0, |reason| call.unix(reason.at)),
         "comment": node.comment,
         "extra": node.extra,
         "partitions": *node.partitions,
-        "reservation": "",
-        "resume_after": number(0),
-        "boot_time": number(began),
-        "slurmd_start_time": number(began),
-        "last_busy": number(began),
+        "resume_after": 0,
+        "tls_cert_last_renewal": 0,
+        "suspend_time": infinite(),
+        "boot_time": began,
+        "slurmd_start_time": began,
+        "last_busy": began,
     })
 }
 

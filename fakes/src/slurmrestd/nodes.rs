@@ -1,126 +1,140 @@
 //! Nodes: read them, drain them, bring them back.
 
-use drawbridge_sim::{NodeUpdate, SlurmError, SlurmNode, expand_hostlist};
+use drawbridge_sim::{AdminError, NodeUpdate, Release, SlurmError, SlurmNode, expand_hostlist};
 use serde_json::Value;
 
 use super::{
-    call::{Call, UNREADABLE},
-    fields::{Fields, Kind, Schema, Use},
+    call::{Answer, Call, UNREADABLE},
+    fields::{Body, Fields, Uses},
     node_json::node_json,
-    number::number,
-    reply::{Reply, Trouble, Warning},
-    submit::not_modelled,
+    number::Number,
+    reply::{Reply, Trouble},
 };
 
-#[rustfmt::skip]
-const STATES: &[&str] = &[
-    "INVALID", "UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "RESERVED",
-    "UNDRAIN", "CLOUD", "RESUME", "DRAIN", "COMPLETING", "NOT_RESPONDING", "POWERED_DOWN", "FAIL",
-    "POWERING_UP", "MAINTENANCE", "REBOOT_REQUESTED", "REBOOT_CANCELED", "POWERING_DOWN",
-    "DYNAMIC_FUTURE", "REBOOT_ISSUED", "PLANNED", "INVALID_REG", "POWER_DOWN", "POWER_UP",
-    "POWER_DRAIN", "DYNAMIC_NORM",
-];
-
-#[rustfmt::skip]
-const UPDATE_NODE: Schema = Schema {
-    parser: "DATA_PARSER_UPDATE_NODE_MSG",
-    rows: &[
-        ("address",      Kind::List,          Use::NotModelled),
-        ("comment",      Kind::Text,          Use::Honoured),
-        ("cpu_bind",     Kind::Int(32),       Use::Noted),
-        ("extra",        Kind::Text,          Use::Noted),
-        ("features",     Kind::List,          Use::NotModelled),
-        ("features_act", Kind::List,          Use::NotModelled),
-        ("gres",         Kind::Text,          Use::NotModelled),
-        ("hostname",     Kind::List,          Use::NotModelled),
-        ("name",         Kind::List,          Use::Honoured),
-        ("reason",       Kind::Text,          Use::Honoured),
-        ("reason_uid",   Kind::Text,          Use::Noted),
-        ("resume_after", Kind::Number,        Use::NotModelled),
-        ("state",        Kind::Flags(STATES), Use::Honoured),
-        ("weight",       Kind::Number,        Use::NotModelled),
+const UPDATE_NODE: Uses = Uses {
+    honoured: &[
+        "comment",
+        "extra",
+        "features",
+        "features_act",
+        "name",
+        "reason",
+        "state",
+        "weight",
     ],
+    noted: &["cpu_bind", "reason_uid"],
 };
+const REJECTED: &str = "Rejecting request. Failure parsing query.";
+const QUERY: &str = "DATA_PARSER_OPENAPI_NODES_QUERY";
 
 /// `GET nodes`.
-pub(super) fn list(call: &mut Call<'_>) -> Reply {
-    let since = match call.update_time() {
-        Ok(since) => since,
-        Err(trouble) => {
-            let rejected = "Rejecting request. Failure parsing query.";
-            return Reply::refused(UNREADABLE, trouble)
-                .error(UNREADABLE, Trouble::query(rejected, "_dump_nodes"));
-        }
-    };
-    if since.is_some_and(|since| call.changed() <= since) {
-        return Reply::not_modified();
+pub(super) fn list(call: &mut Call<'_>) -> Answer {
+    let since = call.update_time(UNREADABLE, REJECTED, "_dump_nodes")?;
+    call.connect(Reply::ok(), "Failure to query nodes", "_dump_nodes")?;
+    if since.is_some_and(|since| call.nodes_changed() <= since) {
+        return Ok(Reply::not_modified());
     }
     let nodes: Vec<Value> = call.ctld.nodes().map(|node| node_json(call, node)).collect();
-    with_nodes(call, nodes)
+    Ok(with_nodes(call, nodes))
 }
 
 /// `GET node/{name}`. An unknown node is 200 with an error of number 0, as in Slurm.
-pub(super) fn one(call: &mut Call<'_>, name: &str) -> Reply {
-    match call.ctld.node(&name.into()) {
-        Some(node) => with_nodes(call, vec![node_json(call, node)]),
-        None => Reply::refused(
-            200,
-            Trouble {
-                number: 0,
-                text: "No error".into(),
-                description: format!("Failure to query node {name}"),
-                source: "_dump_nodes".into(),
-            },
-        ),
+pub(super) fn one(call: &mut Call<'_>) -> Answer {
+    let since = call.update_time(UNREADABLE, REJECTED, "_dump_nodes")?;
+    let unknown = format!("Failure to query node {}", call.name);
+    call.connect(Reply::ok(), &unknown, "_dump_nodes")?;
+    // 24.11 takes a node that hasn't changed for one that can't be had.
+    let old = since.is_some_and(|since| call.nodes_changed() <= since);
+    if old && call.release() == Release::V24_11 {
+        let failed = Trouble {
+            number: -1,
+            text: "Unspecified error".into(),
+            description: "Unable to query partitions".into(),
+            source: "_dump_nodes".into(),
+        };
+        return Err(Reply::refused(UNREADABLE, failed));
+    }
+    match call.ctld.node(&call.name.into()) {
+        Some(node) => Ok(with_nodes(call, vec![node_json(call, node)])),
+        None => Err(Reply::refused(200, Trouble::nothing(unknown, "_dump_nodes"))),
     }
 }
 
 fn with_nodes(call: &Call<'_>, nodes: Vec<Value>) -> Reply {
     Reply::ok()
         .with("nodes", nodes.into())
-        .with("last_update", number(call.changed()))
-        .warnings(&query_warnings(call))
-}
-
-fn query_warnings(call: &Call<'_>) -> Vec<Warning> {
-    call.query_warnings("DATA_PARSER_OPENAPI_NODES_QUERY", &["update_time", "flags"])
+        .with("last_update", call.nodes_changed().into())
+        .warnings(&call.query_warnings(QUERY))
 }
 
 /// `POST node/{name}`.
-pub(super) fn update(call: &mut Call<'_>, name: &str) -> Reply {
-    let fields = match call.body(UPDATE_NODE) {
-        Ok(fields) => fields,
-        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
-    };
-    change(call, &[name.into()], name, "_update_node", fields)
+pub(super) fn update(call: &mut Call<'_>) -> Answer {
+    let body = call.body();
+    if body.refused {
+        return Err(call.refuse(Reply::ok(), body));
+    }
+    call.connect(Reply::ok(), &format!("Failure to update node {}", call.name), "_update_node")?;
+    let name = call.name.to_owned();
+    Ok(change(call, &[name.as_str().into()], &name, "_update_node", body))
 }
 
 /// `POST nodes`: the body says which.
-pub(super) fn update_many(call: &mut Call<'_>) -> Reply {
-    let fields = match call.body(UPDATE_NODE) {
-        Ok(fields) => fields,
-        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
+pub(super) fn update_many(call: &mut Call<'_>) -> Answer {
+    let body = call.body();
+    if body.refused {
+        return Err(call.refuse(Reply::ok(), body));
+    }
+    let text = body.fields.list("name").join(",");
+    let names = expand_hostlist(&text).ok().filter(|names| !names.is_empty());
+    let Some(names) = names else {
+        let shown = if text.is_empty() { "(null)" } else { &text };
+        let trouble = failed(SlurmError::InvalidNodeName, shown, "_update_nodes");
+        return Err(Reply::refused(call.refusal(), trouble));
     };
-    let text = fields.list("name").join(",");
-    let names: Vec<SlurmNode> = match expand_hostlist(&text) {
-        Ok(names) if !names.is_empty() => names.into_iter().map(SlurmNode::from).collect(),
-        Ok(_) | Err(_) => {
-            let shown = if text.is_empty() { "(null)" } else { &text };
-            let trouble = failed(SlurmError::InvalidNodeName, shown, "_update_nodes");
-            return Reply::refused(call.refusal(), trouble);
-        }
-    };
-    change(call, &names, &text, "_update_nodes", fields)
+    call.connect(Reply::ok(), &format!("Failure to update node {text}"), "_update_nodes")?;
+    let names: Vec<SlurmNode> = names.into_iter().map(SlurmNode::from).collect();
+    Ok(change(call, &names, &text, "_update_nodes", body))
 }
 
-/// `DELETE node/{name}`: only nodes made at run time can go, and there are none.
-pub(super) fn delete(call: &mut Call<'_>, name: &str) -> Reply {
-    let error = match (call.by_operator(), call.ctld.node(&name.into())) {
-        (false, _) => SlurmError::UserIdMissing,
-        (true, None) => SlurmError::InvalidNodeName,
-        (true, Some(_)) => SlurmError::InvalidNodeState,
+/// `POST new/node`: `{"node_conf": "NodeName=d1 CPUs=2 State=FUTURE"}`.
+pub(super) fn create(call: &mut Call<'_>) -> Answer {
+    let body = call.body();
+    if body.refused {
+        return Err(call.refuse(Reply::ok(), body));
+    }
+    let what = "Failure to create node";
+    call.connect(Reply::ok(), what, "_create_node")?;
+    let words = body.fields.text("node_conf").unwrap_or_default().to_owned();
+    let by = call.request.user.as_str().into();
+    let trouble = match call.ctld.create_nodes(call.now, &words, &by) {
+        Ok(()) => return Ok(Reply::ok().warnings(&body.warnings)),
+        Err(AdminError::Slurm(error)) => Trouble::slurm(error, what, "_create_node"),
+        // What is wrong with the words only slurmctld's log says; here it is said too.
+        Err(AdminError::Words(error)) => {
+            let trouble = Trouble {
+                number: -1,
+                text: "Unspecified error".into(),
+                description: format!("{what}: {error}"),
+                source: "_create_node".into(),
+            };
+            return Err(Reply::refused(UNREADABLE, trouble));
+        }
     };
-    Reply::refused(call.refusal(), failed(error, name, "op_handler_node"))
+    Err(Reply::refused(call.refusal(), trouble))
+}
+
+/// `DELETE node/{name}`: only nodes made at run time can go.
+pub(super) fn delete(call: &mut Call<'_>) -> Answer {
+    let verb = call.by_release("update", "delete");
+    let what = format!("Failure to {verb} node {}", call.name);
+    call.connect(Reply::ok(), &what, "op_handler_node")?;
+    let by = call.request.user.as_str().into();
+    match call.ctld.delete_node(call.now, &call.name.into(), &by) {
+        Ok(()) => Ok(Reply::ok()),
+        Err(error) => {
+            Err(Reply::refused(call.refusal(), Trouble::slurm(error, what, "op_handler_node")))
+        }
+    }
 }
 
 fn failed(error: SlurmError, name: &str, source: &str) -> Trouble {
@@ -132,18 +146,32 @@ fn change(
     nodes: &[SlurmNode],
     shown: &str,
     source: &str,
-    fields: Fields,
+    body: Body,
 ) -> Reply {
-    let done = apply(call, nodes, &fields).err();
+    let bogus = body.troubles.iter().any(|trouble| trouble.source.contains("/state"));
+    let done = if body.broken { None } else { apply(call, nodes, &body.fields, bogus).err() };
     let trouble = done.map(|refused| match refused {
+        Refused::Slurm(SlurmError::InvalidNodeState) => bad_state(call, shown, source),
         Refused::Slurm(error) => failed(error, shown, source),
-        Refused::NotModelled(what) => not_modelled(&what),
+        Refused::NotModelled(what) => Trouble::not_modelled("drawbridge", &what),
     });
-    let status = call.refusal();
+    // What can't be read decides the status.
+    let status = if body.troubles.is_empty() { call.refusal() } else { UNREADABLE };
     Reply::ok()
-        .warnings(&fields.warnings)
-        .errors(UNREADABLE, fields.troubles)
+        .warnings(&body.warnings)
+        .errors(UNREADABLE, body.troubles)
         .errors(status, trouble.into_iter().collect())
+}
+
+/// 26.05 has a number of its own for a state that a node can't go to.
+fn bad_state(call: &Call<'_>, shown: &str, source: &str) -> Trouble {
+    let trouble = failed(SlurmError::InvalidNodeState, shown, source);
+    match call.release() {
+        Release::V24_11 => trouble,
+        Release::V26_05 => {
+            Trouble { number: 2180, text: "Invalid node state transition".into(), ..trouble }
+        }
+    }
 }
 
 enum Refused {
@@ -151,20 +179,22 @@ enum Refused {
     NotModelled(String),
 }
 
-fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<(), Refused> {
-    if fields.broken {
-        return Ok(());
-    }
+fn apply(
+    call: &mut Call<'_>,
+    nodes: &[SlurmNode],
+    fields: &Fields,
+    bogus: bool,
+) -> Result<(), Refused> {
     if !call.by_operator() {
         return Err(Refused::Slurm(SlurmError::UserIdMissing));
     }
     if nodes.iter().any(|node| call.ctld.node(node).is_none()) {
         return Err(Refused::Slurm(SlurmError::InvalidNodeName));
     }
-    if let Some(name) = fields.not_modelled {
+    if let Some(name) = fields.beyond(UPDATE_NODE) {
         return Err(Refused::NotModelled(format!("the field `{name}` of a node")));
     }
-    let updates = updates(fields)?;
+    let updates = updates(fields, bogus)?;
     for node in nodes {
         for update in &updates {
             let by = call.request.user.as_str().into();
@@ -175,11 +205,22 @@ fn apply(call: &mut Call<'_>, nodes: &[SlurmNode], fields: &Fields) -> Result<()
     Ok(())
 }
 
-fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
+fn updates(fields: &Fields, bogus: bool) -> Result<Vec<NodeUpdate>, Refused> {
     let reason = || fields.text("reason").unwrap_or_default().to_owned();
     let mut updates = vec![];
     if let Some(comment) = fields.raw_text("comment") {
         updates.push(NodeUpdate::Comment(comment.into()));
+    }
+    if let Some(extra) = fields.raw_text("extra") {
+        updates.push(NodeUpdate::Extra(extra.into()));
+    }
+    if let Some(weight) = fields.number("weight").and_then(Number::is) {
+        updates.push(NodeUpdate::Weight(u32::try_from(weight).unwrap_or(u32::MAX)));
+    }
+    let features = |key| fields.has(key).then(|| fields.list(key).join(","));
+    let (available, active) = (features("features"), features("features_act"));
+    if available.is_some() || active.is_some() {
+        updates.push(NodeUpdate::Features { available, active });
     }
     let states: Vec<String> = fields.list("state").iter().map(|s| s.to_ascii_uppercase()).collect();
     let states: Vec<&str> = states.iter().map(String::as_str).collect();
@@ -192,7 +233,9 @@ fn updates(fields: &Fields) -> Result<Vec<NodeUpdate>, Refused> {
         ["FAIL"] => updates.push(NodeUpdate::Fail { reason: reason() }),
         ["FUTURE"] => updates.push(NodeUpdate::Future),
         ["NOT_RESPONDING"] => updates.push(NodeUpdate::NoResp),
-        [] if fields.has("state") => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),
+        ["ALLOCATED"] => updates.push(NodeUpdate::Allocated),
+        ["MIXED"] => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),
+        [] if bogus => return Err(Refused::Slurm(SlurmError::InvalidNodeState)),
         [] if fields.text("reason").is_some() => updates.push(NodeUpdate::Reason(reason())),
         [] => {}
         [other] => return Err(Refused::NotModelled(format!("the node state `{other}`"))),

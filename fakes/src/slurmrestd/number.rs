@@ -1,6 +1,6 @@
 //! Numbers as slurmrestd writes and reads them: `{"set": true, "infinite": false, "number": 60}`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A number that may be unset or endless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,18 @@ impl Number {
         value.get("number").and_then(Value::as_u64).map(Self::Is)
     }
 
+    /// A plain number; Slurm takes what is below zero for its largest numbers.
+    pub(super) fn from_int(int: i64) -> Self {
+        u64::try_from(int).map_or(Self::Infinite, Self::Is)
+    }
+
+    /// The nearest whole number.
+    pub(super) fn rounded(float: f64) -> Option<Self> {
+        let fits = (0.0..9_007_199_254_740_992.0).contains(&float);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within bounds")]
+        fits.then(|| Self::Is(float.round() as u64))
+    }
+
     /// The number, if it is one.
     pub(super) const fn is(self) -> Option<u64> {
         match self {
@@ -35,23 +47,10 @@ impl Number {
     }
 }
 
-/// A number that is set.
-pub(super) fn number(number: u64) -> Value {
-    json!({ "set": true, "infinite": false, "number": number })
-}
-
-/// A number that isn't set.
-pub(super) fn unset() -> Value {
-    json!({ "set": false, "infinite": false, "number": 0 })
-}
-
-/// A number without bound.
-pub(super) fn infinite() -> Value {
-    json!({ "set": false, "infinite": true, "number": 0 })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -7,14 +7,18 @@ use serde_json::{Map, Value, json};
 
 use crate::Response;
 
+use super::api::Operation;
+
 /// Slurm's "Requested operation not supported on this system": our word for what isn't modelled.
-pub(super) const NOT_SUPPORTED: i64 = 2036;
+const NOT_SUPPORTED: i64 = 2036;
 
 /// One reply.
 #[derive(Debug)]
 pub(super) struct Reply {
     status: u16,
     body: Map<String, Value>,
+    /// What is printed as it is, whatever the document says.
+    raw: Map<String, Value>,
     errors: Vec<Value>,
     warnings: Vec<Value>,
 }
@@ -43,6 +47,39 @@ impl Trouble {
         }
     }
 
+    /// A token that slurmctld doesn't believe.
+    pub(super) fn authentication(description: impl Into<String>, source: &str) -> Self {
+        Self {
+            number: 1007,
+            text: "Protocol authentication error".into(),
+            description: description.into(),
+            source: source.into(),
+        }
+    }
+
+    /// An error of number 0, which slurmrestd has for what it doesn't find.
+    pub(super) fn nothing(description: impl Into<String>, source: &str) -> Self {
+        Self {
+            number: 0,
+            text: "No error".into(),
+            description: description.into(),
+            source: source.into(),
+        }
+    }
+
+    /// Something that Slurm would do and the model doesn't.
+    pub(super) fn not_modelled(source: &str, what: &str) -> Self {
+        Self {
+            number: NOT_SUPPORTED,
+            // Clients show the text and drop the description, which mostly says what was tried.
+            text: format!(
+                "Requested operation not supported on this system: drawbridge does not model {what}"
+            ),
+            description: format!("drawbridge does not model {what}"),
+            source: source.into(),
+        }
+    }
+
     /// A request that slurmrestd itself can't read.
     pub(super) fn query(description: impl Into<String>, source: &str) -> Self {
         Self {
@@ -57,7 +94,12 @@ impl Trouble {
 impl Reply {
     /// 200 and nothing else yet.
     pub(super) fn ok() -> Self {
-        Self { status: 200, body: Map::new(), errors: vec![], warnings: vec![] }
+        Self { status: 200, body: Map::new(), raw: Map::new(), errors: vec![], warnings: vec![] }
+    }
+
+    /// This status and nothing else yet.
+    pub(super) fn status(status: u16) -> Self {
+        Self { status, ..Self::ok() }
     }
 
     /// A refusal with one error.
@@ -67,18 +109,12 @@ impl Reply {
 
     /// Something that Slurm would do and the model doesn't.
     pub(super) fn not_modelled(status: u16, source: &str, what: &str) -> Self {
-        let trouble = Trouble {
-            number: NOT_SUPPORTED,
-            text: "Requested operation not supported on this system".into(),
-            description: format!("drawbridge does not model {what}"),
-            source: source.into(),
-        };
-        Self::refused(status, trouble)
+        Self::refused(status, Trouble::not_modelled(source, what))
     }
 
     /// 304: nothing newer, and no body at all.
     pub(super) fn not_modified() -> Self {
-        Self { status: 304, ..Self::ok() }
+        Self::status(304)
     }
 
     /// The same reply with these errors more, if there are any.
@@ -87,9 +123,27 @@ impl Reply {
         troubles.into_iter().fold(self, add)
     }
 
+    /// The same reply with these errors, if there are any, before those that it has. They decide the
+    /// status.
+    pub(super) fn errors_first(mut self, status: u16, troubles: Vec<Trouble>) -> Self {
+        if troubles.is_empty() {
+            return self;
+        }
+        let later = std::mem::take(&mut self.errors);
+        let mut reply = self.errors(status, troubles);
+        reply.errors.extend(later);
+        reply
+    }
+
     /// The same reply with a field more.
     pub(super) fn with(mut self, key: &str, value: Value) -> Self {
         self.body.insert(key.into(), value);
+        self
+    }
+
+    /// The same reply with a field more that is printed as it is.
+    pub(super) fn with_raw(mut self, key: &str, value: Value) -> Self {
+        self.raw.insert(key.into(), value);
         self
     }
 
@@ -126,13 +180,19 @@ impl Reply {
         reply
     }
 
-    /// The response: body with `meta`, `errors` and `warnings`.
-    pub(super) fn finish(self, cluster: &str, version: &str, release: [&str; 3]) -> Response {
+    /// The response: what the operation's version prints of the body, with `meta`, `errors` and
+    /// `warnings`.
+    pub(super) fn finish(self, operation: &Operation, meta: Value) -> Response {
         if self.status == 304 {
             return text(304, "");
         }
-        let mut body = self.body;
-        body.insert("meta".into(), meta(cluster, version, release));
+        let mut body = self.raw;
+        for (key, value) in self.body {
+            if let Some(shape) = operation.shape.field(&key) {
+                body.insert(key, shape.fill(value));
+            }
+        }
+        body.insert("meta".into(), meta);
         body.insert("errors".into(), self.errors.into());
         body.insert("warnings".into(), self.warnings.into());
         Response { status: self.status, body: Arc::new(body.into()) }
@@ -162,23 +222,4 @@ pub(super) struct Warning {
 /// A body that isn't JSON; empty where there is none.
 pub(super) fn text(status: u16, text: &str) -> Response {
     Response { status, body: Arc::new(text.into()) }
-}
-
-/// `client` names the peer of slurmrestd, not the user of the token; there is no socket here.
-fn meta(cluster: &str, version: &str, [major, minor, micro]: [&str; 3]) -> Value {
-    json!({
-        "plugin": {
-            "type": "openapi/slurmctld",
-            "name": "Slurm OpenAPI slurmctld",
-            "data_parser": format!("data_parser/{version}"),
-            "accounting_storage": "",
-        },
-        "client": { "source": "[localhost]:0(fd:0)", "user": "root", "group": "root" },
-        "command": [],
-        "slurm": {
-            "version": { "major": major, "micro": micro, "minor": minor },
-            "release": format!("{major}.{minor}.{micro}"),
-            "cluster": cluster,
-        },
-    })
 }

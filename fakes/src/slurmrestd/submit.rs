@@ -1,321 +1,165 @@
-//! `POST job/submit`: a job description becomes a [`Submission`].
+//! `POST job/submit` and `POST job/allocate`: a job description becomes a [`Submission`].
 
-use drawbridge_sim::{
-    Begin, GresAsk, GresPer, MemoryAsk, Release, SlurmError, SlurmNode, Span, Submission,
-    TimeLimit, expand_hostlist,
-};
+mod description;
+mod devices;
+
+use drawbridge_sim::{Job, JobId, Reason, SlurmError};
 use serde_json::{Value, json};
 
 use super::{
-    call::{Call, UNREADABLE, not_a_dictionary},
-    fields::{Fields, Kind, Schema, Use},
-    job_desc::JOB_DESC,
-    number::Number,
-    reply::{NOT_SUPPORTED, Reply, Trouble, Warning},
-    users,
+    call::{Answer, Call, UNREADABLE},
+    fields::Fields,
+    reply::{Reply, Trouble, Warning},
 };
 
-const SUBMIT_REQUEST: Schema = Schema {
-    parser: "DATA_PARSER_JOB_SUBMIT_REQ",
-    rows: &[
-        ("job", Kind::Object, Use::Honoured),
-        ("jobs", Kind::List, Use::NotModelled),
-        ("script", Kind::Text, Use::Honoured),
-    ],
-};
+pub(super) use description::{count, node_range, time_limit};
 
-const SOURCE: &str = "slurm_submit_batch_job()";
-const HELD: &str = "Job is in held state, pending scheduler release";
+const SUBMIT: Source =
+    Source { what: "Batch job submission failed", who: "slurm_submit_batch_job()" };
+const ALLOCATE: Source =
+    Source { what: "Job allocation request failed", who: "slurm_allocate_resources_blocking()" };
 
-/// Submits a job.
-pub(super) fn submit(call: &mut Call<'_>) -> Reply {
-    let (top, job) = match read(call.request.body.as_ref()) {
-        Ok(read) => read,
-        Err(trouble) => return Reply::refused(UNREADABLE, trouble),
-    };
-    let warnings: Vec<Warning> = [job.warnings.as_slice(), &top.warnings].concat();
-    let reply = submit_fields(call, &top, &job);
-    reply.warnings_first(&warnings).errors(UNREADABLE, job.troubles)
+/// Which request fails, as errors name it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    what: &'static str,
+    who: &'static str,
 }
 
-fn read(body: Option<&Value>) -> Result<(Fields, Fields), Trouble> {
-    let Some(body) = body else {
-        return Ok((Fields::default(), Fields::default()));
-    };
-    if !body.is_object() {
-        return Err(not_a_dictionary("#/", body));
+impl Source {
+    /// A refusal by slurmctld.
+    fn failed(self, error: SlurmError) -> Trouble {
+        Trouble::slurm(error, self.what, self.who)
     }
-    let top = Fields::read(SUBMIT_REQUEST, "#/", body);
-    match body.get("job") {
-        None | Some(Value::Null) => Ok((top, Fields::default())),
-        Some(job) if job.is_object() => Ok((top, Fields::read(JOB_DESC, "#/job/", job))),
-        Some(job) => Err(not_a_dictionary("#/job/", job)),
+
+    /// One whose number the model has no name for.
+    fn failed_with(self, number: i64, text: &str) -> Trouble {
+        let (description, source) = (self.what.into(), self.who.into());
+        Trouble { number, text: text.into(), description, source }
     }
 }
 
-fn submit_fields(call: &mut Call<'_>, top: &Fields, job: &Fields) -> Reply {
-    // Slurm's oddity: a value that can't be read is no error, and nothing happens.
-    if top.broken || job.broken {
-        return Reply::ok();
+/// `POST job/submit`.
+pub(super) fn submit(call: &mut Call<'_>) -> Answer {
+    let body = call.body();
+    if body.refused {
+        return Ok(Reply::ok().warnings(&body.warnings).errors(UNREADABLE, body.troubles));
     }
-    let Some(script) = top.text("script").or_else(|| job.text("script")) else {
+    let reply = match body.broken {
+        // Slurm's oddity: a value that can't be read is no error, and nothing happens.
+        true => Reply::ok(),
+        false => submit_fields(call, &body.fields).unwrap_or_else(|refusal| refusal),
+    };
+    Ok(reply.warnings_first(&body.warnings).errors_first(UNREADABLE, body.troubles))
+}
+
+fn submit_fields(call: &mut Call<'_>, top: &Fields) -> Answer {
+    let empty = Fields::default();
+    let job = top.dict("job").unwrap_or(&empty);
+    let external = description::is_external(job);
+    let script = top.text("script").or_else(|| job.text("script"));
+    if script.is_none() && !external {
         let what = "Populated \"script\" field is required for job submission";
-        return Reply::refused(422, Trouble::query(what, "_job_post"));
-    };
-    if !top.has("job") {
-        let what = "Specifing either \"job\" or \"jobs\" fields are required to submit job";
-        return Reply::refused(422, Trouble::query(what, "_job_post"));
+        return Err(Reply::refused(422, Trouble::query(what, "_job_post")));
     }
-    let submission = match submission(call, top, job, script) {
-        Ok(submission) => submission,
-        Err(trouble) => return Reply::refused(call.refusal(), trouble),
+    if !top.has("job") && !top.has("jobs") {
+        let what = call.by_release("Specifing", "Specifying");
+        let what = format!("{what} either \"job\" or \"jobs\" fields are required to submit job");
+        return Err(Reply::refused(422, Trouble::query(what, "_job_post")));
+    }
+    call.connect(Reply::ok(), SUBMIT.what, SUBMIT.who)?;
+    // Slurm minds a script that has nothing in it, too.
+    if external && (top.has("script") || job.has("script")) {
+        let error = SlurmError::InvalidExternalJob;
+        return Err(Reply::refused(call.status_of(error), SUBMIT.failed(error)));
+    }
+    let submitted = if top.has("jobs") {
+        Err(het_jobs())
+    } else {
+        description::read(call, SUBMIT, job, script)
     };
-    let held = submission.hold;
-    match call.ctld.submit(call.now, submission) {
-        Ok(id) => accepted(id.0, held),
-        Err(error) => Reply::refused(call.status_of(error), failed(error)),
+    let refused = |call: &Call<'_>, trouble| Reply::refused(call.refusal(), trouble);
+    let submitted = submitted.map_err(|trouble| refused(call, trouble))?;
+    match call.ctld.submit(call.now, submitted) {
+        Ok(id) => Ok(accepted(call, id)),
+        Err(error) => Err(Reply::refused(call.status_of(error), SUBMIT.failed(error))),
     }
 }
 
-fn accepted(id: u32, held: bool) -> Reply {
+fn het_jobs() -> Trouble {
+    Trouble::not_modelled("drawbridge", "heterogeneous jobs (`jobs`)")
+}
+
+/// What slurmctld says of a job that it takes but won't start as things are.
+fn reservation(job: &Job) -> Option<(u32, &'static str)> {
+    if job.priority == 0 {
+        return Some((2042, "Job is in held state, pending scheduler release"));
+    }
+    (job.reason == Reason::PartitionConfig)
+        .then_some((2015, "Requested partition configuration not available now"))
+}
+
+/// The job's number, and what slurmctld said beside it.
+fn accepted(call: &Call<'_>, id: JobId) -> Reply {
+    let but = call.ctld.job(id).and_then(reservation);
+    let (code, text) = but.unwrap_or((0, "No error"));
     let reply = Reply::ok()
-        .with("job_id", id.into())
+        .with("job_id", id.0.into())
         .with("step_id", "batch".into())
         .with("job_submit_user_msg", "".into());
-    if !held {
+    // The oldest versions say it twice; the others leave it out.
+    let reply = reply.with(
+        "result",
+        json!({
+            "job_id": id.0,
+            "step_id": "batch",
+            "error_code": code,
+            "error": text,
+            "job_submit_user_msg": "",
+        }),
+    );
+    if but.is_none() {
         return reply;
     }
-    let texts = [format!("Job submission resulted in non-zero return code: {HELD}"), HELD.into()];
-    let warnings = texts.map(|description| Warning { description, source: SOURCE.into() });
+    let texts =
+        [format!("Job submission resulted in non-zero return code: {text}"), text.to_owned()];
+    let warnings = texts.map(|description| Warning { description, source: SUBMIT.who.into() });
     reply.warnings(&warnings)
 }
 
-fn failed(error: SlurmError) -> Trouble {
-    Trouble::slurm(error, "Batch job submission failed", SOURCE)
+/// `POST job/allocate`. The real one answers when the job has its nodes; here time stands still while
+/// somebody is answered, so the job is only queued, and must be looked at until it runs.
+pub(super) fn allocate(call: &mut Call<'_>) -> Answer {
+    let body = call.body();
+    if body.refused || body.broken {
+        return Ok(Reply::ok().warnings(&body.warnings).errors(UNREADABLE, body.troubles));
+    }
+    let reply = allocate_fields(call, &body.fields).unwrap_or_else(|refusal| refusal);
+    Ok(reply.warnings_first(&body.warnings).errors(UNREADABLE, body.troubles))
 }
 
-fn failed_with(number: i64, text: &str) -> Trouble {
-    Trouble {
-        number,
-        text: text.into(),
-        description: "Batch job submission failed".into(),
-        source: SOURCE.into(),
-    }
-}
-
-pub(super) fn not_modelled(what: &str) -> Trouble {
-    Trouble {
-        number: NOT_SUPPORTED,
-        text: "Requested operation not supported on this system".into(),
-        description: format!("drawbridge does not model {what}"),
-        source: "drawbridge".into(),
-    }
-}
-
-fn submission(
-    call: &Call<'_>,
-    top: &Fields,
-    job: &Fields,
-    script: &str,
-) -> Result<Submission, Trouble> {
-    refuse_what_is_not_modelled(top, job)?;
-    let mut submission = Submission::new(submitter(call, job)?.as_str());
-    check_rights(call, job)?;
-    submission.working_directory = job
-        .text("current_working_directory")
-        .ok_or_else(|| failed(SlurmError::MissingWorkDir))?
-        .into();
-    submission.environment = job.list("environment").to_vec();
-    if submission.environment.is_empty() {
-        return Err(no_environment(call));
-    }
-    submission.script = script.into();
-    texts(&mut submission, job);
-    sizes(&mut submission, job)?;
-    when(call, &mut submission, job);
-    submission.gres = generic_resources(job)?;
-    submission.required_nodes = node_names(job, "required_nodes")?;
-    submission.excluded_nodes = node_names(job, "excluded_nodes")?;
-    Ok(submission)
-}
-
-fn refuse_what_is_not_modelled(top: &Fields, job: &Fields) -> Result<(), Trouble> {
-    if let Some(name) = top.not_modelled.or(job.not_modelled) {
-        return Err(not_modelled(&format!("the field `{name}` of a job")));
-    }
-    if job.flag("kill_on_node_fail") == Some(false) {
-        return Err(not_modelled("`kill_on_node_fail: false`"));
-    }
-    let sharing = ["user", "mcs", "topo"];
-    if let Some(word) = job.list("shared").iter().find(|word| sharing.contains(&word.as_str())) {
-        return Err(not_modelled(&format!("`shared: [\"{word}\"]`")));
-    }
-    let known = "KILL_INVALID_DEPENDENCY";
-    match job.list("flags").iter().find(|flag| flag.as_str() != known) {
-        Some(flag) => Err(not_modelled(&format!("the job flag `{flag}`"))),
-        None => Ok(()),
-    }
-}
-
-/// Only operators may submit for somebody else.
-fn submitter(call: &Call<'_>, job: &Fields) -> Result<String, Trouble> {
-    let caller = call.request.user.as_str();
-    let user = job.text("user_id").unwrap_or(caller);
-    let same = user == caller || user == users::id(caller).to_string();
-    match (same, call.by_operator()) {
-        (true, _) => Ok(caller.into()),
-        (false, true) => Ok(user.into()),
-        (false, false) => Err(failed(SlurmError::UserIdMissing)),
-    }
-}
-
-fn check_rights(call: &Call<'_>, job: &Fields) -> Result<(), Trouble> {
-    if call.by_operator() {
-        return Ok(());
-    }
-    if job.text("admin_comment").is_some() {
-        return Err(failed(SlurmError::AccessDenied));
-    }
-    match job.int("nice") {
-        Some(nice) if nice < 0 => Err(failed_with(2123, "Invalid --nice value")),
-        Some(_) | None => Ok(()),
-    }
-}
-
-fn no_environment(call: &Call<'_>) -> Trouble {
-    match call.ctld.config().release() {
-        Release::V24_11 => failed(SlurmError::WritingToFile),
-        Release::V26_05 => failed_with(2127, "Environment is missing in job"),
-    }
-}
-
-fn texts(submission: &mut Submission, job: &Fields) {
-    let owned = |key| job.text(key).map(str::to_owned);
-    // Slurm's REST submissions without a name are called after the script's file; there is none.
-    submission.name = owned("name").unwrap_or_default();
-    submission.account = job.text("account").map(Into::into);
-    let partitions = job.text("partition").unwrap_or_default().split(',');
-    submission.partitions = partitions.filter(|name| !name.is_empty()).map(Into::into).collect();
-    submission.constraints = owned("constraints");
-    submission.dependency = owned("dependency");
-    submission.comment = owned("comment").unwrap_or_default();
-    submission.admin_comment = owned("admin_comment").unwrap_or_default();
-    submission.mcs_label = owned("mcs_label");
-    submission.wckey = owned("wckey");
-    submission.qos = owned("qos");
-    submission.reservation = owned("reservation");
-    submission.licenses = owned("licenses");
-    submission.requeue = job.flag("requeue");
-    submission.kill_on_invalid_dep = (!job.list("flags").is_empty()).then_some(true);
-}
-
-fn sizes(submission: &mut Submission, job: &Fields) -> Result<(), Trouble> {
-    submission.tasks = count(job, "tasks");
-    submission.cpus_per_task = count(job, "cpus_per_task");
-    submission.ntasks_per_node = count(job, "tasks_per_node");
-    let (least, most) = node_range(job)?;
-    submission.min_nodes = count(job, "minimum_nodes").or(least);
-    submission.max_nodes = count(job, "maximum_nodes").or(most);
-    let exclusive = job.list("shared").iter();
-    submission.exclusive = exclusive.clone().any(|word| word.eq_ignore_ascii_case("none"));
-    submission.memory = memory(job);
-    Ok(())
-}
-
-/// Slurm takes zero and negative counts for "not given".
-pub(super) fn count(job: &Fields, key: &str) -> Option<u32> {
-    let count = job.int(key).and_then(|count| u32::try_from(count).ok());
-    count.filter(|count| 0 < *count)
-}
-
-/// `nodes`: `4` or `2-4`.
-pub(super) fn node_range(job: &Fields) -> Result<(Option<u32>, Option<u32>), Trouble> {
-    let Some(text) = job.text("nodes") else {
-        return Ok((None, None));
-    };
-    let (least, most) = text.split_once('-').unwrap_or((text, text));
-    match (least.trim().parse(), most.trim().parse()) {
-        (Ok(least), Ok(most)) => Ok((Some(least), Some(most))),
-        _ => Err(Trouble {
-            number: 9202,
-            text: "Unable to convert Data type".into(),
-            description: format!("Unknown format: {}", json!(text)),
-            source: "#/job/nodes/".into(),
-        }),
-    }
-}
-
-/// Memory per node is read last and so wins.
-fn memory(job: &Fields) -> MemoryAsk {
-    let number = |key| job.number(key).and_then(Number::is);
-    match (number("memory_per_node"), number("memory_per_cpu")) {
-        (Some(mib), _) => MemoryAsk::PerNode(mib),
-        (None, Some(mib)) => MemoryAsk::PerCpu(mib),
-        (None, None) => MemoryAsk::Default,
-    }
-}
-
-fn when(call: &Call<'_>, submission: &mut Submission, job: &Fields) {
-    submission.time_limit = job.number("time_limit").map(time_limit);
-    let begin = job.number("begin_time").and_then(Number::is);
-    submission.begin = begin
-        .filter(|seconds| 0 < *seconds)
-        .map(|seconds| Begin::At(call.ctld.epoch().time_of_unix(seconds)));
-    submission.nice = job.int("nice").and_then(|nice| i32::try_from(nice).ok()).unwrap_or(0);
-    let priority = job.number("priority").and_then(Number::is);
-    submission.hold = job.flag("hold") == Some(true) || priority == Some(0);
-    // Slurm ignores a user's own idea of priority.
-    submission.priority = priority
-        .filter(|priority| 0 < *priority && call.by_operator())
-        .and_then(|priority| u32::try_from(priority).ok());
-}
-
-/// Minutes; zero is no limit.
-pub(super) fn time_limit(minutes: Number) -> TimeLimit {
-    match minutes {
-        Number::Is(minutes) if 0 < minutes => TimeLimit::Of(Span::mins(minutes)),
-        Number::Is(_) | Number::Infinite | Number::Unset => TimeLimit::Unlimited,
-    }
-}
-
-fn generic_resources(job: &Fields) -> Result<Vec<GresAsk>, Trouble> {
-    let fields = [
-        ("tres_per_node", GresPer::Node),
-        ("tres_per_task", GresPer::Task),
-        ("tres_per_job", GresPer::Job),
-    ];
-    let mut all = vec![];
-    for (key, per) in fields {
-        let text = job.text(key).unwrap_or_default();
-        for word in text.split(',').filter(|word| !word.is_empty()) {
-            check_tres_name(key, word)?;
-            let asks = GresAsk::parse_list(word, per);
-            all.extend(asks.map_err(|_| failed(SlurmError::InvalidGres))?);
+fn allocate_fields(call: &mut Call<'_>, top: &Fields) -> Answer {
+    let Some(job) = top.dict("job") else {
+        if top.has("hetjob") {
+            return Err(Reply::refused(call.refusal(), het_jobs()));
         }
+        let what = call.by_release("Specifing", "Specifying");
+        let what =
+            format!("{what} either \"job\" or \"hetjob\" fields are required to allocate job");
+        return Err(Reply::refused(422, Trouble::query(what, "op_handler_alloc_job")));
+    };
+    call.connect(Reply::ok(), ALLOCATE.what, ALLOCATE.who)?;
+    let submitted = description::read(call, ALLOCATE, job, None);
+    let submitted = submitted.map_err(|trouble| Reply::refused(call.refusal(), trouble))?;
+    match call.ctld.submit(call.now, submitted) {
+        Ok(id) => {
+            Ok(Reply::ok().with("job_id", id.0.into()).with("job_submit_user_msg", "".into()))
+        }
+        Err(error) => Err(Reply::refused(call.status_of(error), ALLOCATE.failed(error))),
     }
-    all.retain(|ask| 0 < ask.count);
-    Ok(all)
 }
 
-/// Slurm wants `gres/` in front here; the other kinds (`cpu`, `mem`, `license`) aren't modelled.
-fn check_tres_name(key: &str, word: &str) -> Result<(), Trouble> {
-    if word.starts_with("gres/") || word.starts_with("gres:") {
-        return Ok(());
-    }
-    let kind = word.split(['/', ':', '=']).next().unwrap_or(word);
-    let known = ["cpu", "mem", "energy", "node", "billing", "fs", "vmem", "pages", "license", "bb"];
-    if known.contains(&kind) {
-        return Err(not_modelled(&format!("`{kind}` in `{key}`")));
-    }
-    Err(failed_with(2115, "Invalid Trackable RESource (TRES) specification"))
-}
-
-/// Each item may be a host list: `n[1-4]`.
-pub(super) fn node_names(job: &Fields, key: &str) -> Result<Vec<SlurmNode>, Trouble> {
-    let mut names = vec![];
-    for item in job.list(key) {
-        let expanded = expand_hostlist(item).map_err(|_| failed(SlurmError::InvalidNodeName))?;
-        names.extend(expanded.into_iter().map(SlurmNode::from));
-    }
-    Ok(names)
+/// A text as JSON has it, for messages.
+fn quoted(text: &str) -> Value {
+    Value::String(text.into())
 }

@@ -1,17 +1,17 @@
 //! Gangs under a scheduler that knows nothing of gangs.
 
-use drawbridge_fakes::{Behaviour, Mpi, Runtime, Spread};
+use drawbridge_fakes::{Behaviour, Mpi, Spread};
 use drawbridge_sim::Span;
 use serde_json::json;
 
-use crate::stage::{Stage, job};
+use crate::stage::{Stage, job, runs_for};
+
+fn mpi(ranks: u32) -> Mpi {
+    Mpi { group_label: "app".into(), ranks, abort: None, finalize: false }
+}
 
 fn ranks(n: u32, secs: u64) -> Behaviour {
-    Behaviour {
-        runtime: Runtime::For(Spread::Fixed(Span::secs(secs))),
-        mpi: Some(Mpi { group_label: "app".into(), ranks: n }),
-        ..Behaviour::default()
-    }
+    Behaviour { mpi: Some(mpi(n)), ..runs_for(secs, 0) }
 }
 
 fn gang(name: &str) -> serde_json::Value {
@@ -47,11 +47,11 @@ fn two_gangs_of_four_on_six_slots_hold_each_other_up_for_ever() {
     a-0-4dkdt Running n1 3 of 4 ranks are here
     a-1-h79xr Running n3 3 of 4 ranks are here
     a-2-k85v7 Running n4 3 of 4 ranks are here
-    a-3-tb5p8 Pending - 0/6 nodes are available: 6 Insufficient cpu.
+    a-3-tb5p8 Pending - 0/6 nodes are available: 6 Insufficient cpu. no new claims to deallocate, preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod.
     b-0-vrhbn Running n2 3 of 4 ranks are here
     b-1-flwxn Running n5 3 of 4 ranks are here
     b-2-6m2h7 Running n6 3 of 4 ranks are here
-    b-3-m2zm5 Pending - 0/6 nodes are available: 6 Insufficient cpu.
+    b-3-m2zm5 Pending - 0/6 nodes are available: 6 Insufficient cpu. no new claims to deallocate, preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod.
     ");
     assert_eq!(stage.cluster.next_wake(), None, "nothing will ever happen");
 }
@@ -69,10 +69,10 @@ fn a_rank_removed_by_force_is_missed_by_the_others() {
     stage.delete(&path, json!({"gracePeriodSeconds": 0}));
     stage.advance(Span::secs(30));
     insta::assert_snapshot!(where_they_are(&stage), @"
-    a-0-flwxn Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.
+    a-0-flwxn Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.
     a-1-vrhbn Running n2 2 of 4 ranks are here
     a-2-h79xr Running n3 2 of 4 ranks are here
-    a-3-k85v7 Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.
+    a-3-k85v7 Pending - 0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.
     ");
 }
 
@@ -110,7 +110,7 @@ fn one_gang_with_room_for_all_meets_and_runs() {
     00:00:11.100  pod a-0-4dkdt: Succeeded on n1 exit 0
     00:00:11.100  pod a-1-vrhbn: Succeeded on n2 exit 0
     00:00:11.100  pod a-2-h79xr: Succeeded on n3 exit 0
-    00:00:12.100  job a: active 0 ready 0 succeeded 0 failed 0
+    00:00:12.100  job a: active 0 ready 0 succeeded 4 failed 0 SuccessCriteriaMet
     00:00:12.100  job a: active 0 ready 0 succeeded 4 failed 0 SuccessCriteriaMet Complete
     ");
 }

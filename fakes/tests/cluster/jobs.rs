@@ -26,16 +26,15 @@ fn a_job_runs_its_pods_in_parallel_until_enough_have_succeeded() {
     00:00:02.080  job sum: active 2 ready 2 succeeded 0 failed 0
     00:00:06.080  pod sum-4dkdt: Succeeded on n1 exit 0
     00:00:06.090  pod sum-vrhbn: Succeeded on n2 exit 0
-    00:00:07.080  job sum: active 0 ready 0 succeeded 0 failed 0
-    00:00:07.080  job sum: active 0 ready 0 succeeded 2 failed 0
     00:00:07.080  pod sum-h79xr: Pending
+    00:00:07.080  job sum: active 1 ready 0 succeeded 0 failed 0
     00:00:07.080  job sum: active 1 ready 0 succeeded 2 failed 0
     00:00:07.090  pod sum-h79xr: Pending on n1
     00:00:07.100  pod sum-h79xr: Pending on n1 ContainerCreating
     00:00:08.100  pod sum-h79xr: Running on n1 ready
     00:00:09.100  job sum: active 1 ready 1 succeeded 2 failed 0
     00:00:13.100  pod sum-h79xr: Succeeded on n1 exit 0
-    00:00:14.100  job sum: active 0 ready 0 succeeded 2 failed 0
+    00:00:14.100  job sum: active 0 ready 0 succeeded 2 failed 0 SuccessCriteriaMet
     00:00:14.100  job sum: active 0 ready 0 succeeded 3 failed 0 SuccessCriteriaMet Complete
     ");
     insta::assert_snapshot!(stage.events("sum"), @"
@@ -113,7 +112,7 @@ fn failed_pods_are_replaced_later_each_time_until_the_limit() {
     00:00:35.020  pod sum-h79xr: Running on n1 ready
     00:00:36.020  job sum: active 1 ready 1 succeeded 0 failed 2
     00:00:36.020  pod sum-h79xr: Failed on n1 exit 3
-    00:00:37.020  job sum: active 0 ready 0 succeeded 0 failed 2
+    00:00:37.020  job sum: active 0 ready 0 succeeded 0 failed 2 FailureTarget
     00:00:37.020  job sum: active 0 ready 0 succeeded 0 failed 3 FailureTarget Failed
     ");
     insta::assert_snapshot!(stage.events("sum"), @"
@@ -138,12 +137,11 @@ fn a_job_that_takes_too_long_fails_and_its_pods_go() {
     00:00:01.080  pod sum-4dkdt: Running on n1 ready
     00:00:02.080  job sum: active 1 ready 1 succeeded 0 failed 0
     00:00:10.000  pod sum-4dkdt: Running on n1 ready, going
-    00:00:10.000  job sum: active 1 ready 1 succeeded 0 failed 0 FailureTarget
-    00:00:11.000  job sum: active 0 ready 0 succeeded 0 failed 0 FailureTarget
-    00:00:11.000  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget
+    00:00:10.000  job sum: active 0 ready 0 succeeded 0 failed 0 FailureTarget
+    00:00:10.000  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget
     00:00:11.010  pod sum-4dkdt: Failed on n1 exit 143, going
     00:00:11.010  pod sum-4dkdt: gone
-    00:00:12.000  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget Failed
+    00:00:12.010  job sum: active 0 ready 0 succeeded 0 failed 1 FailureTarget Failed
     ");
 }
 
@@ -177,7 +175,7 @@ fn a_suspended_job_lets_its_pods_go_uncounted_and_starts_again() {
     00:00:16.080  pod sum-vrhbn: Running on n1 ready
     00:00:17.080  job sum: active 1 ready 1 succeeded 0 failed 0
     00:00:36.080  pod sum-vrhbn: Succeeded on n1 exit 0
-    00:00:37.080  job sum: active 0 ready 0 succeeded 0 failed 0
+    00:00:37.080  job sum: active 0 ready 0 succeeded 0 failed 0 SuccessCriteriaMet
     00:00:37.080  job sum: active 0 ready 0 succeeded 1 failed 0 SuccessCriteriaMet Complete
     ");
 }
@@ -215,17 +213,6 @@ fn a_finished_job_goes_when_its_time_to_live_is_over() {
 }
 
 #[test]
-fn a_job_that_asks_for_what_is_not_modelled_says_so_and_does_not_run() {
-    let mut stage = Stage::with_nodes(1, 8, vec![]);
-    stage.apply(job("sum", &json!({"podFailurePolicy": {"rules": []}})));
-    stage.advance(Span::secs(60));
-    assert_eq!(stage.list("pods").len(), 0);
-    insta::assert_snapshot!(stage.events("sum"), @"Warning NotModelled: spec.podFailurePolicy is not modelled; the job isn't run (x1)");
-    let condition = &stage.list("jobs.batch")[0]["status"]["conditions"][0];
-    assert_eq!(condition["type"], "drawbridge.dev/NotModelled");
-}
-
-#[test]
 fn a_deleted_pod_counts_as_failed_and_is_replaced() {
     let mut stage = Stage::with_nodes(1, 8, vec![runs_for(30, 0)]);
     stage.apply(job("sum", &json!({})));
@@ -241,15 +228,15 @@ fn a_deleted_pod_counts_as_failed_and_is_replaced() {
     00:00:06.050  job sum: active 0 ready 0 succeeded 0 failed 1
     00:00:06.060  pod sum-4dkdt: Failed on n1 exit 143, going
     00:00:06.060  pod sum-4dkdt: gone
-    00:00:07.050  pod sum-vrhbn: Pending
-    00:00:07.050  job sum: active 1 ready 0 succeeded 0 failed 1
-    00:00:07.060  pod sum-vrhbn: Pending on n1
-    00:00:07.070  pod sum-vrhbn: Pending on n1 ContainerCreating
-    00:00:08.070  pod sum-vrhbn: Running on n1 ready
-    00:00:09.070  job sum: active 1 ready 1 succeeded 0 failed 1
-    00:00:38.070  pod sum-vrhbn: Succeeded on n1 exit 0
-    00:00:39.070  job sum: active 0 ready 0 succeeded 0 failed 1
-    00:00:39.070  job sum: active 0 ready 0 succeeded 1 failed 1 SuccessCriteriaMet Complete
+    00:00:15.000  pod sum-vrhbn: Pending
+    00:00:15.000  job sum: active 1 ready 0 succeeded 0 failed 1
+    00:00:15.010  pod sum-vrhbn: Pending on n1
+    00:00:15.020  pod sum-vrhbn: Pending on n1 ContainerCreating
+    00:00:16.020  pod sum-vrhbn: Running on n1 ready
+    00:00:17.020  job sum: active 1 ready 1 succeeded 0 failed 1
+    00:00:46.020  pod sum-vrhbn: Succeeded on n1 exit 0
+    00:00:47.020  job sum: active 0 ready 0 succeeded 0 failed 1 SuccessCriteriaMet
+    00:00:47.020  job sum: active 0 ready 0 succeeded 1 failed 1 SuccessCriteriaMet Complete
     ");
 }
 

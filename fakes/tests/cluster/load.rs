@@ -1,6 +1,6 @@
 //! A large cluster: everything finishes, and nobody asks more often than needed.
 
-use drawbridge_fakes::{Behaviour, Runtime, Spread};
+use drawbridge_fakes::{Behaviour, Program, Runtime, Spread};
 use drawbridge_sim::Span;
 use serde_json::json;
 
@@ -10,7 +10,10 @@ use crate::stage::{Stage, job};
 fn requests_per_pod(nodes: usize, pods: u64) -> u64 {
     let busy = Behaviour {
         startup: Spread::Uniform(Span::secs(1), Span::secs(5)),
-        runtime: Runtime::For(Spread::Uniform(Span::secs(30), Span::secs(90))),
+        program: Program {
+            runtime: Runtime::For(Spread::Uniform(Span::secs(30), Span::secs(90))),
+            ..Program::default()
+        },
         ..Behaviour::default()
     };
     let mut stage = Stage::with_nodes(nodes, 32, vec![busy]);

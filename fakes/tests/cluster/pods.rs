@@ -1,6 +1,6 @@
 //! The life of a single pod.
 
-use drawbridge_fakes::{Behaviour, Method};
+use drawbridge_fakes::{Behaviour, Method, Program};
 use drawbridge_sim::Span;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn a_pod_is_scheduled_started_run_and_finished() {
     ");
     insta::assert_snapshot!(stage.events("p"), @"
     Normal Scheduled: Successfully assigned default/p to n1 (x1)
-    Normal Started: Started container main (x1)
+    Normal Started: Container started (x1)
     ");
 }
 
@@ -43,7 +43,10 @@ fn a_deleted_pod_gets_term_and_then_goes() {
 
 #[test]
 fn what_takes_longer_than_its_grace_is_killed() {
-    let stubborn = Behaviour { stop: Span::mins(10), ..Behaviour::default() };
+    let stubborn = Behaviour {
+        program: Program { stop: Span::mins(10), ..Program::default() },
+        ..Behaviour::default()
+    };
     let mut stage = Stage::with_nodes(1, 4, vec![stubborn]);
     stage.apply(pod("p", 1, "Always"));
     stage.advance(Span::secs(3));
@@ -59,7 +62,7 @@ fn what_takes_longer_than_its_grace_is_killed() {
     ");
     insta::assert_snapshot!(stage.events("p"), @"
     Normal Scheduled: Successfully assigned default/p to n1 (x1)
-    Normal Started: Started container main (x1)
+    Normal Started: Container started (x1)
     Normal Killing: Stopping container main (x1)
     ");
 }
@@ -129,7 +132,7 @@ fn a_crashing_container_is_restarted_later_each_time() {
     ");
     insta::assert_snapshot!(stage.events("p"), @"
     Normal Scheduled: Successfully assigned default/p to n1 (x1)
-    Normal Started: Started container main (x5)
+    Normal Started: Container started (x5)
     Warning BackOff: Back-off restarting failed container main in pod p_default(c002f23e-3370-41a8-a4c5-360b74983c1a) (x4)
     ");
 }

@@ -20,7 +20,7 @@ fn a_pod_that_fits_nowhere_says_why_and_is_placed_when_room_appears() {
     00:00:00.050  pod c: Pending
     00:00:00.060  pod a: Pending on n1
     00:00:00.060  pod b: Pending on n2
-    00:00:00.060  pod c: Pending (0/2 nodes are available: 2 Insufficient cpu.)
+    00:00:00.060  pod c: Pending (0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.)
     00:00:00.070  pod a: Pending on n1 ContainerCreating
     00:00:00.070  pod b: Pending on n2 ContainerCreating
     00:00:01.070  pod a: Running on n1 ready
@@ -33,9 +33,9 @@ fn a_pod_that_fits_nowhere_says_why_and_is_placed_when_room_appears() {
     00:00:07.080  pod c: Running on n1 ready
     ");
     insta::assert_snapshot!(stage.events("c"), @"
-    Warning FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu. (x1)
+    Warning FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod. (x1)
     Normal Scheduled: Successfully assigned default/c to n1 (x1)
-    Normal Started: Started container main (x1)
+    Normal Started: Container started (x1)
     ");
 }
 
@@ -54,7 +54,7 @@ fn a_new_node_or_an_uncordoned_one_is_room() {
     00:00:00.000  pod a: Pending
     00:00:00.010  pod a: Pending (no nodes available to schedule pods)
     00:00:01.000  node n1: not ready
-    00:00:01.010  pod a: Pending (0/1 nodes are available: 1 node(s) were unschedulable.)
+    00:00:01.010  pod a: Pending (0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.)
     00:00:01.010  node n1: ready
     00:00:02.010  pod a: Pending on n1
     00:00:02.020  pod a: Pending on n1 ContainerCreating
@@ -99,20 +99,17 @@ fn pods_of_other_schedulers_and_gated_pods_are_left_alone() {
 fn what_the_scheduler_does_not_model_is_said_on_the_pod() {
     let mut stage = Stage::with_nodes(1, 8, vec![]);
     let mut choosy = pod("choosy", 1, "Always");
-    choosy["spec"]["topologySpreadConstraints"] = json!([{
-        "maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
-    }]);
+    choosy["spec"]["resourceClaims"] = json!([{"name": "gpu", "resourceClaimName": "gpu"}]);
     stage.apply(choosy);
     stage.advance(Span::secs(5));
-    insta::assert_snapshot!(stage.events("choosy"), @"Warning FailedScheduling: spec.topologySpreadConstraints is not modelled; the pod isn't scheduled. (x1)");
+    insta::assert_snapshot!(stage.events("choosy"), @"Warning FailedScheduling: spec.resourceClaims is not modelled; the pod isn't scheduled. (x1)");
 }
 
 #[test]
 fn a_no_execute_taint_makes_pods_leave_after_what_they_tolerate() {
     let mut stage = Stage::with_nodes(1, 8, vec![]);
     let mut patient = pod("patient", 1, "Always");
-    patient["spec"]["tolerations"] =
-        json!([{"key": "down", "operator": "Exists", "tolerationSeconds": 20}]);
+    patient["spec"]["tolerations"] = json!([{"key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 20}]);
     stage.apply(pod("plain", 1, "Always"));
     stage.apply(patient);
     stage.advance(Span::secs(5));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use drawbridge_fakes::{
-    Behaviour, Change, ChangeKind, Cluster, Method, NoWebhooks, Request, Response, Runtime, Spread,
-    Webhooks,
+    Behaviour, Change, ChangeKind, Cluster, Method, NoWebhooks, Program, Request, Response,
+    Runtime, Spread, Webhooks,
 };
 use drawbridge_sim::{Epoch, Seed, Span, Time};
 use serde_json::{Value, json};
@@ -49,18 +49,7 @@ impl Stage {
 
     /// Creates an object in the namespace `default`.
     pub(crate) fn apply(&mut self, object: Value) -> Value {
-        let path = match object["kind"].as_str().unwrap() {
-            "Node" => "/api/v1/nodes",
-            "Pod" => "/api/v1/namespaces/default/pods",
-            "Job" => "/apis/batch/v1/namespaces/default/jobs",
-            "PriorityClass" => "/apis/scheduling.k8s.io/v1/priorityclasses",
-            "MutatingWebhookConfiguration" => {
-                "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-            }
-            "Deployment" => "/apis/apps/v1/namespaces/default/deployments",
-            other => panic!("no path for {other}"),
-        };
-        let response = self.send(Method::Post, path, object);
+        let response = self.send(Method::Post, &collection(&object), object);
         assert_eq!(response.status, 201, "{}", response.body);
         (*response.body).clone()
     }
@@ -135,8 +124,15 @@ impl Stage {
         let kind = match change.resource {
             "pods" => "pod",
             "jobs.batch" => "job",
+            "jobsets.jobset.x-k8s.io" => "job set",
+            "leaderworkersets.leaderworkerset.x-k8s.io" => "groups",
+            "horizontalpodautoscalers.autoscaling" => "autoscaler",
             "replicasets.apps" => "set",
             "deployments.apps" => "deployment",
+            "statefulsets.apps" => "stateful set",
+            "daemonsets.apps" => "daemon set",
+            "controllerrevisions.apps" => "revision",
+            "persistentvolumeclaims" => "claim",
             "nodes" => "node",
             _ => return,
         };
@@ -148,6 +144,20 @@ impl Stage {
         if self.last.insert(id.clone(), says.clone()).as_ref() != Some(&says) {
             self.lines.push(format!("{}  {id}: {says}", self.now));
         }
+    }
+}
+
+/// `/apis/apps/v1/namespaces/default/deployments`.
+fn collection(object: &Value) -> String {
+    let (version, kind) =
+        (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let end = if kind.ends_with('s') { "es" } else { "s" };
+    let plural = kind.to_lowercase() + end;
+    let wide = ["Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume"];
+    match wide.contains(&kind) || kind.ends_with("Configuration") {
+        true => format!("/{root}/{version}/{plural}"),
+        false => format!("/{root}/{version}/namespaces/default/{plural}"),
     }
 }
 
@@ -178,6 +188,46 @@ fn describe(kind: &str, object: &Value) -> String {
             number(&status["readyReplicas"]),
             conditions(status, &["Available"]),
         ),
+        "stateful set" => format!(
+            "wants {} has {} ready {} current {} updated {}",
+            object["spec"]["replicas"],
+            number(&status["replicas"]),
+            number(&status["readyReplicas"]),
+            number(&status["currentReplicas"]),
+            number(&status["updatedReplicas"]),
+        ),
+        "daemon set" => format!(
+            "wants {} has {} ready {} updated {} astray {}",
+            number(&status["desiredNumberScheduled"]),
+            number(&status["currentNumberScheduled"]),
+            number(&status["numberReady"]),
+            number(&status["updatedNumberScheduled"]),
+            number(&status["numberMisscheduled"]),
+        ),
+        "revision" => format!("number {}", object["revision"]),
+        "job set" => format!(
+            "restarts {}{}",
+            number(&status["restarts"]),
+            conditions(
+                status,
+                &["StartupPolicyInProgress", "Suspended", "Restarting", "Completed", "Failed"]
+            ),
+        ),
+        "groups" => format!(
+            "wants {} has {} ready {} updated {}{}",
+            object["spec"]["replicas"],
+            number(&status["replicas"]),
+            number(&status["readyReplicas"]),
+            number(&status["updatedReplicas"]),
+            conditions(status, &["Available", "Progressing", "UpdateInProgress"]),
+        ),
+        "autoscaler" => format!(
+            "has {} wants {}{}",
+            number(&status["currentReplicas"]),
+            number(&status["desiredReplicas"]),
+            conditions(status, &["AbleToScale", "ScalingActive", "ScalingLimited"]),
+        ),
+        "claim" => describe_claim(object),
         "node" => match conditions(status, &["Ready"]).as_str() {
             "" => "not ready".into(),
             _ => "ready".into(),
@@ -186,6 +236,16 @@ fn describe(kind: &str, object: &Value) -> String {
     };
     let going = object["metadata"]["deletionTimestamp"].is_string();
     text + if going { ", going" } else { "" }
+}
+
+fn describe_claim(claim: &Value) -> String {
+    let owners = claim["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    let owners: Vec<&str> = owners.filter_map(|it| it["kind"].as_str()).collect();
+    let phase = claim["status"]["phase"].as_str().unwrap_or("new");
+    match owners.is_empty() {
+        true => phase.to_owned(),
+        false => format!("{phase}, goes with its {}", owners.join(" and ")),
+    }
 }
 
 fn describe_pod(pod: &Value) -> String {
@@ -300,11 +360,33 @@ pub(crate) fn deployment(name: &str, replicas: u64) -> Value {
     })
 }
 
+pub(crate) fn stateful_set(name: &str, replicas: u64) -> Value {
+    let mut set = deployment(name, replicas);
+    set["kind"] = json!("StatefulSet");
+    set["spec"]["serviceName"] = json!(name);
+    set
+}
+
+pub(crate) fn daemon_set(name: &str) -> Value {
+    let mut set = deployment(name, 1);
+    set["kind"] = json!("DaemonSet");
+    set["spec"].as_object_mut().unwrap().remove("replicas");
+    set
+}
+
+/// Another template: pods made from it carry this version as an annotation.
+pub(crate) fn template(version: &str) -> Value {
+    json!({"spec": {"template": {"metadata": {"annotations": {"version": version}}}}})
+}
+
 /// Starts after a second, runs so long, exits so.
 pub(crate) fn runs_for(secs: u64, exit_code: i32) -> Behaviour {
     Behaviour {
-        runtime: Runtime::For(Spread::Fixed(Span::secs(secs))),
-        exit_code,
+        program: Program {
+            runtime: Runtime::For(Spread::Fixed(Span::secs(secs))),
+            exit_code,
+            ..Program::default()
+        },
         ..Behaviour::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Admission: which webhooks are called, in which order, and what their word does.
 
-use drawbridge_fakes::{KubeApi, Webhooks};
+use drawbridge_fakes::{Attempt, Elsewhere, KubeApi, Webhooks};
 use drawbridge_sim::Time;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -135,7 +135,10 @@ fn a_hook_sees_the_object_as_a_real_server_shows_it() {
         },
         "oldObject": null,
         "operation": "CREATE",
-        "options": null,
+        "options": {
+          "apiVersion": "meta.k8s.io/v1",
+          "kind": "CreateOptions"
+        },
         "requestKind": {
           "group": "",
           "kind": "ConfigMap",
@@ -260,7 +263,7 @@ fn a_condition_without_an_answer_fails_as_the_policy_says() {
         said += &talk_with(&mut api, &mut Scripted::default(), MAP);
     }
     assert_snapshot!(said, @r#"
-    POST configmaps: 500 InternalError: Internal error occurred: failed calling webhook "v.hooks.test": no such key: spec metadata.labels=null
+    POST configmaps: 403 Forbidden: configmaps "a" is forbidden: no such key: spec metadata.labels=null
     POST configmaps: 201 ConfigMap a rv 8 metadata.labels=null
     "#);
 }
@@ -275,7 +278,7 @@ fn configurations_that_cannot_work_are_refused() {
         json!({"sideEffects": "Some"}),
         json!({"admissionReviewVersions": ["v1beta1"]}),
         json!({"failurePolicy": "Maybe"}),
-        json!({"matchConditions": [{"name": "c", "expression": "has(object.spec)"}]}),
+        json!({"matchConditions": [{"name": "c", "expression": "object.spec.near()"}]}),
         json!({"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}),
     ] {
         said += &configure(&mut api, "validating", "v", "/allow", &more);
@@ -283,10 +286,12 @@ fn configurations_that_cannot_work_are_refused() {
     assert_snapshot!(said, @r#"
     POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].name: Invalid value: "short": should be a domain with at least three segments separated by dots
     POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].clientConfig: Required value: exactly one of url or service is required
-    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun
-    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1
+    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "NoneOnDryRun"
+    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].admissionReviewVersions: Invalid value: ["v1beta1"]: only v1 is modelled, and v1beta1 alone is not
     POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].failurePolicy: Unsupported value: "Maybe": supported values: "Fail", "Ignore"
-    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].matchConditions[0].expression: Invalid value: "has(object.spec)": CEL is not modelled yet beyond comparisons like object.spec.schedulerName == 'x' joined by &&; `has(object.spec)` is something else
+    POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].matchConditions[0].expression: Invalid value: "object.spec.near()": compilation failed: ERROR: <input>:1:12: undeclared reference to 'near' (in container '')
+     | object.spec.near()
+     | ...........^
     POST /apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations: 422 Invalid: ValidatingWebhookConfiguration.admissionregistration.k8s.io "v" is invalid: webhooks[0].namespaceSelector: Invalid value: {"matchExpressions":[{"key":"a","operator":"Near"}]}: "Near" is not a valid label selector operator
     "#);
 }
@@ -315,4 +320,109 @@ fn an_address_is_a_service_or_a_url() {
     configure(&mut api, "validating", "v", "/", &url);
     talk_with(&mut api, &mut hooks, MAP);
     assert_eq!(hooks.asked, ["/allow/url CREATE configmaps  a"]);
+}
+
+/// Answers everything that an attempt waits for, as `Scripted` would.
+fn answer_all(attempt: &mut Attempt, hooks: &mut Scripted) -> usize {
+    let waiting: Vec<_> = attempt.waiting().map(|(n, call)| (n, call.clone())).collect();
+    for (number, call) in &waiting {
+        attempt.answer(*number, hooks.call(Time::ZERO, &call.path, &call.review));
+    }
+    waiting.len()
+}
+
+#[test]
+fn a_request_that_waits_writes_nothing_until_all_have_answered() {
+    let mut api = server();
+    let mut hooks = Scripted::default();
+    configure(&mut api, "mutating", "a", "/label/a", &json!({}));
+    configure(&mut api, "mutating", "b", "/label/b", &json!({}));
+    configure(&mut api, "validating", "v", "/allow/v", &json!({}));
+    configure(&mut api, "validating", "w", "/allow/w", &json!({}));
+    let make = r#"POST /api/v1/namespaces/default/configmaps {"metadata":{"generateName":"a-"}}"#;
+    let make = crate::talk::request(make);
+    let before = api.resource_version();
+    let mut attempt = Attempt::default();
+    let mut rounds = vec![];
+    let response = loop {
+        if let Some(response) = api.attempt(Time::ZERO, &make, &mut attempt, &mut Elsewhere) {
+            break response;
+        }
+        assert_eq!(api.resource_version(), before, "something was written while it waited");
+        rounds.push(answer_all(&mut attempt, &mut hooks));
+        // What others do meanwhile doesn't change what the request has drawn.
+        talk(
+            &mut api,
+            r#"POST /api/v1/namespaces/default/secrets?dryRun=All {"metadata":{"generateName":"s-"}}"#,
+        );
+    };
+    // Mutating ones one after the other, validating ones together.
+    assert_eq!(rounds, [1, 1, 2]);
+    assert_eq!(response.status, 201);
+    assert_eq!(response.body["metadata"]["labels"], json!({"a": "x", "b": "x"}));
+    let seen: Vec<_> =
+        hooks.reviews.iter().map(|it| &it["request"]["object"]["metadata"]).collect();
+    assert_eq!(seen[2]["uid"], response.body["metadata"]["uid"]);
+    assert_eq!(seen[3]["name"], response.body["metadata"]["name"]);
+    let posts = ("alice".to_owned(), "create", "configmaps".to_owned());
+    assert_eq!(api.audit().get(&posts), Some(&1), "one request is counted once");
+}
+
+#[test]
+fn an_object_that_changes_meanwhile_is_shown_to_the_webhook_again() {
+    let mut api = server();
+    let mut hooks = Scripted::default();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    talk(&mut api, &format!(r#"POST {maps} {{"metadata":{{"name":"a"}}}}"#));
+    configure(
+        &mut api,
+        "validating",
+        "v",
+        "/allow/v",
+        &json!({"objectSelector": {"matchLabels": {"x": "y"}}}),
+    );
+    let label = format!(r#"MERGE {maps}/a {{"metadata":{{"labels":{{"x":"y"}}}}}}"#);
+    let label = crate::talk::request(&label);
+    let mut attempt = Attempt::default();
+    assert_eq!(api.attempt(Time::ZERO, &label, &mut attempt, &mut Elsewhere), None);
+    answer_all(&mut attempt, &mut hooks);
+    talk(&mut api, &format!(r#"MERGE {maps}/a {{"data":{{"k":"v"}}}}"#));
+    assert_eq!(api.attempt(Time::ZERO, &label, &mut attempt, &mut Elsewhere), None);
+    assert_eq!(answer_all(&mut attempt, &mut hooks), 1);
+    let response = api.attempt(Time::ZERO, &label, &mut attempt, &mut Elsewhere).unwrap();
+    assert_eq!(response.body["data"], json!({"k": "v"}));
+    assert_eq!(hooks.reviews[1]["request"]["object"]["data"], json!({"k": "v"}));
+}
+
+#[test]
+fn the_garbage_collector_waits_for_webhooks_too() {
+    let mut api = server();
+    let mut hooks = Scripted::default();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    talk(&mut api, &format!(r#"POST {maps} {{"metadata":{{"name":"owner"}}}}"#));
+    let uid = api.get("configmaps", "default", "owner").unwrap()["metadata"]["uid"].clone();
+    let owner = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}]);
+    talk(
+        &mut api,
+        &format!(r#"POST {maps} {{"metadata":{{"name":"child","ownerReferences":{owner}}}}}"#),
+    );
+    configure(
+        &mut api,
+        "validating",
+        "v",
+        "/allow/v",
+        &json!({"rules": [{"operations": ["DELETE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}]}),
+    );
+    talk_with(&mut api, &mut hooks, &format!("DELETE {maps}/owner"));
+    api.collect_garbage(Time::ZERO, &mut Elsewhere);
+    assert!(api.get("configmaps", "default", "child").is_some(), "it went without being asked for");
+    assert!(!api.has_garbage(), "it would be looked at for ever");
+    let calls = api.take_garbage_calls();
+    assert_eq!(calls.len(), 1);
+    for (number, call) in calls {
+        api.garbage_answered(number, hooks.call(Time::ZERO, &call.path, &call.review));
+    }
+    assert!(api.has_garbage());
+    api.collect_garbage(Time::ZERO, &mut Elsewhere);
+    assert!(api.get("configmaps", "default", "child").is_none());
 }

@@ -231,7 +231,7 @@ fn an_object_born_after_its_owner_died_goes_too_unless_its_owner_may_live_elsewh
     let mut api = server();
     assert_snapshot!(talk(&mut api, r#"
         POST /api/v1/namespaces/default/configmaps {"metadata":{"name":"a","ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"gone"}]}}
-        POST /api/v1/namespaces/default/configmaps {"metadata":{"name":"b","ownerReferences":[{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","name":"x","uid":"elsewhere"}]}}
+        POST /api/v1/namespaces/default/configmaps {"metadata":{"name":"b","ownerReferences":[{"apiVersion":"kubeflow.org/v2beta1","kind":"MPIJob","name":"x","uid":"elsewhere"}]}}
         COLLECT
         GET /api/v1/configmaps
     "#), @r#"

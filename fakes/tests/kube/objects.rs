@@ -123,7 +123,7 @@ fn patches_of_every_kind_are_applied() {
         MERGE /api/v1/nodes/n []
     "#), @r#"
     POST nodes: 201 Node n rv 7 status={"capacity":{"cpu":"8"}}
-    STRATEGIC nodes/n: 200 Node n rv 8 spec={"taints":[{"effect":"NoSchedule","key":"a"},{"effect":"NoExecute","key":"b"}],"unschedulable":true}
+    STRATEGIC nodes/n: 200 Node n rv 8 spec={"taints":[{"effect":"NoExecute","key":"b"},{"effect":"NoSchedule","key":"a"}],"unschedulable":true}
     MERGE nodes/n: 200 Node n rv 9 spec.taints=[{"effect":"NoExecute","key":"c"}]
     JSON nodes/n: 200 Node n rv 10 metadata.labels={"x":"y"}
     JSON nodes/n: 422 Invalid: the server rejected our request due to an error in our request details={}

@@ -154,7 +154,7 @@ fn a_pod_is_bound_once_by_whoever_knows_its_uid() {
     POST pods/p/binding: 409 Conflict: Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"
     GET pods/p: 200 Pod p rv 8 spec.nodeName="n1" metadata.annotations={"slurm.job.id":"7"} status.conditions=[{"lastTransitionTime":"2026-01-01T00:00:03Z","status":"True","type":"PodScheduled"}] metadata.generation=1
     GET pods/p/binding: 405 MethodNotAllowed: the server does not allow this method on the requested resource
-    GET pods/p/log: 501 NotImplemented: pods/log is not modelled yet
+    GET pods/p/log: 501 NotImplemented: pods/log is not modelled: the log of a pod is asked for over HTTP
     "#);
 }
 

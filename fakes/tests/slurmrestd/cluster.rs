@@ -1,7 +1,12 @@
-//! The cluster of the recordings, as a model: eight nodes, two partitions.
+//! The cluster of the recordings, as a model: eight nodes, two partitions, accounts.
 
-use drawbridge_fakes::{Method, Request, Response, slurmrestd};
-use drawbridge_sim::{Epoch, Release, SlurmConfig, Slurmctld, Span, Time};
+use drawbridge_fakes::{
+    Method, Request, Response,
+    slurmrestd::{Peer, RestRequest, RestResponse, Slurm, token::Key},
+};
+use drawbridge_sim::{
+    Account, Association, DbUser, Epoch, Qos, Release, SlurmConfig, Slurmctld, Span, Time,
+};
 use serde_json::{Value, json};
 
 const SLURM_CONF: &str = "\
@@ -16,38 +21,74 @@ PartitionName=main Nodes=ALL Default=YES
 PartitionName=low Nodes=ALL PriorityTier=1 MaxTime=60
 ";
 
+const ACCOUNTING: &str = "\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu
+";
+
 /// The moment at which the recording began.
-const BEGAN: u64 = 1_794_789_390;
+pub(crate) const BEGAN: u64 = 1_794_789_390;
 
 /// A model and the time in it.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     /// The model.
-    pub(crate) ctld: Slurmctld,
+    pub(crate) slurm: Slurm,
     now: Time,
 }
 
 impl Cluster {
-    /// A cluster on which nothing has happened.
+    /// A cluster without accounting on which nothing has happened.
     pub(crate) fn new(release: Release) -> Self {
-        let config = SlurmConfig::parse(SLURM_CONF, None, release).unwrap().config;
-        Self { ctld: Slurmctld::new(config, Epoch::from_unix(BEGAN)), now: Time::ZERO }
+        Self::of(release, SLURM_CONF)
+    }
+
+    /// The recordings' own: account `proj`, users alice and bob, QOS `high` and `low`.
+    pub(crate) fn accounted(release: Release) -> Self {
+        let mut cluster = Self::of(release, &format!("{ACCOUNTING}{SLURM_CONF}"));
+        cluster.slurm.with_dbd(|dbd| {
+            dbd.put_account(Account::new("proj", "p", "o"));
+            dbd.associate(Association::of_account("fx", "proj", None));
+            dbd.update_qos(Qos { priority: 100, ..Qos::new("high", "high") });
+            dbd.update_qos(Qos::new("low", "low"));
+            for user in ["alice", "bob"] {
+                dbd.put_user(DbUser::new(user));
+                let mut association = Association::of_user("fx", "proj", user);
+                association.qos = ["high", "low", "normal"].map(str::to_owned).into();
+                association.default_qos = Some("normal".into());
+                assert!(dbd.associate(association));
+            }
+        });
+        cluster
+    }
+
+    fn of(release: Release, conf: &str) -> Self {
+        let config = SlurmConfig::parse(conf, None, release).unwrap().config;
+        Self { slurm: Slurm::new(config, Epoch::from_unix(BEGAN)), now: Time::ZERO }
+    }
+
+    /// slurmctld.
+    pub(crate) fn ctld(&self) -> &Slurmctld {
+        self.slurm.ctld()
     }
 
     /// Lets time go by.
     pub(crate) fn wait(&mut self, span: Span) {
-        let until = self.now + span;
-        while let Some(at) = self.ctld.next_wake().filter(|at| *at <= until) {
-            self.now = self.now.max(at);
-            self.ctld.wake(self.now);
-        }
-        self.now = until;
+        self.now = self.now + span;
+        self.slurm.wake(self.now);
     }
 
     /// One request, a millisecond after the last.
     pub(crate) fn ask(&mut self, request: &Request) -> Response {
         self.now = self.now + Span::ms(1);
-        slurmrestd::handle(&mut self.ctld, self.now, request)
+        self.slurm.handle(self.now, request, true, &Peer::default())
+    }
+
+    /// One request in bytes. Tokens are judged at the moment when the recording began.
+    pub(crate) fn send(&mut self, request: &RestRequest) -> RestResponse {
+        self.now = self.now + Span::ms(1);
+        self.slurm.answer(self.now, BEGAN, &key(), request)
     }
 
     /// One request by parts.
@@ -62,6 +103,11 @@ impl Cluster {
         let id = reply.body["job_id"].as_u64();
         id.unwrap_or_else(|| panic!("no job: {} {}", reply.status, reply.body))
     }
+}
+
+/// The key that signs the tokens of these tests.
+pub(crate) fn key() -> Key {
+    Key::new(b"the key of the tests, 32 bytes..".to_vec())
 }
 
 /// `GET jobs?flags=ALL` of v0.0.42 as a request.

@@ -181,39 +181,43 @@ fn unknown_jobs_are_refused_in_three_ways() {
 #[test]
 fn what_is_not_modelled_says_so() {
     insta::assert_snapshot!(talk(r#"
-        alice POST job/submit {"array": "0-3"}
-        alice POST job/submit {"shared": ["user"]}
+        alice POST job/submit {"burst_buffer": "x"}
+        alice POST job/submit {"shared": ["mcs"]}
         alice POST job/submit {"tres_per_node": "cpu:2"}
-        alice POST job/submit {"flags": ["SPREAD_JOB"]}
-        root POST node/n001 {"weight": 5}
+        alice POST job/submit {"flags": ["STEPMGR_ENABLED"]}
+        root POST node/n001 {"gres": "gpu:1"}
         root POST node/n001 {"state": ["POWER_DOWN"]}
-        alice GET shares
-        alice POST job/allocate {}
+        alice DELETE jobs/ {"user_id": "1001"}
+        alice DELETE jobs/ {"jobs": ["1"], "partition": "main"}
+        alice POST job/1 {"burst_buffer": "x"}
     "#), @r#"
-    > alice POST job/submit {"array": "0-3"}
+    > alice POST job/submit {"burst_buffer": "x"}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model the field `array` of a job")
-    > alice POST job/submit {"shared": ["user"]}
+      error 2036: "Requested operation not supported on this system: drawbridge does not model the field `burst_buffer` of a job" ("drawbridge does not model the field `burst_buffer` of a job")
+    > alice POST job/submit {"shared": ["mcs"]}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model `shared: [\"user\"]`")
+      error 2036: "Requested operation not supported on this system: drawbridge does not model `shared: [\"mcs\"]`" ("drawbridge does not model `shared: [\"mcs\"]`")
     > alice POST job/submit {"tres_per_node": "cpu:2"}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model `cpu` in `tres_per_node`")
-    > alice POST job/submit {"flags": ["SPREAD_JOB"]}
+      error 2036: "Requested operation not supported on this system: drawbridge does not model `cpu` in `tres_per_node`" ("drawbridge does not model `cpu` in `tres_per_node`")
+    > alice POST job/submit {"flags": ["STEPMGR_ENABLED"]}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model the job flag `SPREAD_JOB`")
-    > root POST node/n001 {"weight": 5}
+      error 2036: "Requested operation not supported on this system: drawbridge does not model the job flag `STEPMGR_ENABLED`" ("drawbridge does not model the job flag `STEPMGR_ENABLED`")
+    > root POST node/n001 {"gres": "gpu:1"}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model the field `weight` of a node")
+      error 2036: "Requested operation not supported on this system: drawbridge does not model the field `gres` of a node" ("drawbridge does not model the field `gres` of a node")
     > root POST node/n001 {"state": ["POWER_DOWN"]}
       500
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model the node state `POWER_DOWN`")
-    > alice GET shares
-      501
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model fair-share (`shares`)")
-    > alice POST job/allocate {}
-      501
-      error 2036: "Requested operation not supported on this system" ("drawbridge does not model `job/allocate`")
+      error 2036: "Requested operation not supported on this system: drawbridge does not model the node state `POWER_DOWN`" ("drawbridge does not model the node state `POWER_DOWN`")
+    > alice DELETE jobs/ {"user_id": "1001"}
+      500
+      error 2036: "Requested operation not supported on this system: drawbridge does not model cancelling jobs by `user_id`" ("drawbridge does not model cancelling jobs by `user_id`")
+    > alice DELETE jobs/ {"jobs": ["1"], "partition": "main"}
+      500
+      error 2036: "Requested operation not supported on this system: drawbridge does not model cancelling jobs by number and by what they are at once" ("drawbridge does not model cancelling jobs by number and by what they are at once")
+    > alice POST job/1 {"burst_buffer": "x"}
+      404
+      error 2017: "Invalid job id specified" ("Job update requested failed")
     "#);
 }
 

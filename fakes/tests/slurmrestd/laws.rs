@@ -69,7 +69,7 @@ proptest! {
         let reply = cluster.call(user, "POST job/submit", Some(body));
         check(reply.status, &reply.body);
         // What is refused as impossible stays to be seen as FAILED.
-        let waiting = cluster.ctld.jobs().filter(|job| !job.state.is_end()).count();
+        let waiting = cluster.ctld().jobs().filter(|job| !job.state.is_end()).count();
         prop_assert_eq!(reply.body["job_id"].is_u64(), waiting == 1);
     }
 

@@ -10,6 +10,7 @@
 
 mod cluster;
 mod dialogues;
+mod document;
 mod laws;
 mod openapi;
 mod recorded;

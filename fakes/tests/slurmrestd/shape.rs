@@ -26,8 +26,7 @@ fn walk(path: &str, value: &Value, lines: &mut BTreeSet<String>) {
         }
         Value::Object(map) => {
             for (key, value) in map {
-                let dot = if path.is_empty() { "" } else { "." };
-                walk(&format!("{path}{dot}{key}"), value, lines);
+                walk(&child(path, key), value, lines);
             }
             "object"
         }
@@ -35,12 +34,66 @@ fn walk(path: &str, value: &Value, lines: &mut BTreeSet<String>) {
     lines.insert(format!("{path}: {kind}"));
 }
 
+fn child(path: &str, key: &str) -> String {
+    let dot = if path.is_empty() { "" } else { "." };
+    format!("{path}{dot}{key}")
+}
+
+/// The lines of a tree as `condense.py` writes it: `{jobs:[{job_id:i}],meta:z|{}}`.
+pub(crate) fn read_tree(text: &str) -> BTreeSet<String> {
+    let mut lines = BTreeSet::new();
+    let rest = read_node(text, "", &mut lines);
+    assert_eq!(rest, "", "a tree ends where its text ends");
+    lines
+}
+
+fn read_node<'a>(mut text: &'a str, path: &str, lines: &mut BTreeSet<String>) -> &'a str {
+    loop {
+        let (kind, rest) = match text.as_bytes().first() {
+            Some(b'[') => ("list", read_list(&text[1..], path, lines)),
+            Some(b'{') => ("object", read_object(&text[1..], path, lines)),
+            Some(letter) => (scalar(*letter), &text[1..]),
+            None => panic!("a tree is cut off"),
+        };
+        lines.insert(format!("{path}: {kind}"));
+        match rest.strip_prefix('|') {
+            Some(more) => text = more,
+            None => return rest,
+        }
+    }
+}
+
+fn read_list<'a>(text: &'a str, path: &str, lines: &mut BTreeSet<String>) -> &'a str {
+    match text.strip_prefix(']') {
+        Some(rest) => rest,
+        None => read_node(text, &format!("{path}[]"), lines).strip_prefix(']').unwrap(),
+    }
+}
+
+fn read_object<'a>(mut text: &'a str, path: &str, lines: &mut BTreeSet<String>) -> &'a str {
+    while !text.starts_with('}') {
+        let (key, rest) = text.trim_start_matches(',').split_once(':').unwrap();
+        text = read_node(rest, &child(path, key), lines);
+    }
+    &text[1..]
+}
+
+fn scalar(letter: u8) -> &'static str {
+    match letter {
+        b's' => "string",
+        b'i' => "integer",
+        b'n' => "number",
+        b'b' => "boolean",
+        b'z' => "null",
+        other => panic!("no type {other}"),
+    }
+}
+
 /// What the recording has and we don't (`-`), and the other way round (`+`); of a whole branch only
 /// its root.
-pub(crate) fn differences(recorded: &Value, ours: &Value) -> Vec<String> {
-    let (recorded, ours) = (shape(recorded), shape(ours));
-    let missing: BTreeSet<&String> = recorded.difference(&ours).collect();
-    let more: BTreeSet<&String> = ours.difference(&recorded).collect();
+pub(crate) fn differences(recorded: &BTreeSet<String>, ours: &BTreeSet<String>) -> Vec<String> {
+    let missing: BTreeSet<&String> = recorded.difference(ours).collect();
+    let more: BTreeSet<&String> = ours.difference(recorded).collect();
     let missing = roots(&missing).map(|line| format!("- {line}"));
     let more = roots(&more).map(|line| format!("+ {line}"));
     missing.chain(more).collect()

@@ -5,103 +5,197 @@ use std::sync::Arc;
 use drawbridge_sim::{Span, Time};
 use serde_json::{Value, json};
 
-use super::super::{
-    object::{Moment, condition, count, items, set_condition, text, time},
-    plan::{Act, patch},
-    replica_set::replicas,
+use super::{
+    super::{
+        object::{Moment, count, items, some, text, time},
+        replica_set::replicas,
+    },
+    limits,
 };
-use super::{USER, path, strategy};
 
-/// The status as it should be.
-pub(super) fn write(at: Moment, it: &Value, new: Option<&Value>, sets: &[Arc<Value>]) -> Value {
-    let sum = |field: &str| -> u64 { sets.iter().map(|set| count(&set["status"][field])).sum() };
-    let available = sum("availableReplicas");
-    let total = sum("replicas");
-    let mut status = json!({
-        "observedGeneration": it["metadata"]["generation"],
-        "replicas": total,
-        "updatedReplicas": new.map_or(0, |set| count(&set["status"]["replicas"])),
-        "readyReplicas": sum("readyReplicas"),
-        "availableReplicas": available,
-        "unavailableReplicas": replicas(it).max(total).saturating_sub(available),
-        "terminatingReplicas": sum("terminatingReplicas"),
-    });
-    let mut conditions = items(&it["status"]["conditions"]).to_vec();
-    set_condition(&mut conditions, availability(it, available), &at.stamp());
-    if let Some(new) = new {
-        let progress = progress(at, it, new, &status);
-        set_condition(&mut conditions, progress, &at.stamp());
+/// The status that is being worked out.
+#[derive(Clone, Debug)]
+pub(super) struct Status<'a> {
+    at: Moment,
+    it: &'a Value,
+    pub(super) conditions: Vec<Value>,
+}
+
+/// `progressDeadlineSeconds` of a Deployment that has none.
+const NO_DEADLINE: u64 = i32::MAX as u64;
+
+impl<'a> Status<'a> {
+    pub(super) fn of(at: Moment, it: &'a Value) -> Self {
+        Self { at, it, conditions: items(&it["status"]["conditions"]).to_vec() }
     }
-    status["conditions"] = conditions.into();
-    status
-}
 
-/// Sends the status, if it differs from what is there.
-pub(super) fn send(it: &Value, status: &Value) -> Option<Act> {
-    let old = &it["status"];
-    let changed = status.as_object()?.iter().any(|(field, value)| {
-        old[field] != *value && !(old[field].is_null() && *value == json!(0))
-    });
-    let body = json!({"status": status});
-    changed.then(|| Act::Send(patch(USER, path(it) + "/status", body)))
-}
+    fn condition(&self, kind: &str) -> Option<&Value> {
+        self.conditions.iter().find(|it| it["type"] == kind)
+    }
 
-fn availability(it: &Value, available: u64) -> Value {
-    let least = replicas(it).saturating_sub(strategy(it).unavailable);
-    if least <= available {
+    fn reason(&self) -> &str {
+        self.condition("Progressing").map_or("", |it| text(&it["reason"]))
+    }
+
+    /// Sets a condition, unless its status and reason are there already. What changed is last.
+    fn set(&mut self, kind: &str, is: &str, reason: &str, message: &str) {
+        let same = |it: &&Value| it["status"] == is && it["reason"] == reason;
+        if self.condition(kind).filter(same).is_none() {
+            self.put(kind, is, reason, message);
+        }
+    }
+
+    fn put(&mut self, kind: &str, is: &str, reason: &str, message: &str) {
+        let stamp = Value::from(self.at.stamp());
+        let old = self.condition(kind).filter(|it| it["status"] == is);
+        let since = old.map_or(stamp.clone(), |it| it["lastTransitionTime"].clone());
+        self.remove(kind);
+        self.conditions.push(json!({
+            "type": kind, "status": is, "reason": reason, "message": message,
+            "lastUpdateTime": stamp, "lastTransitionTime": since,
+        }));
+    }
+
+    fn remove(&mut self, kind: &str) {
+        self.conditions.retain(|it| it["type"] != kind);
+    }
+
+    fn deadline_seconds(&self) -> Option<u64> {
+        let secs = self.it["spec"]["progressDeadlineSeconds"].as_u64().unwrap_or(600);
+        (secs != NO_DEADLINE).then_some(secs)
+    }
+
+    /// A paused Deployment makes no progress, and isn't late for it.
+    pub(super) fn pause(&mut self) {
+        let late = self.reason() == "ProgressDeadlineExceeded";
+        if self.deadline_seconds().is_none() || late {
+            return;
+        }
+        let told = self.reason() == "DeploymentPaused";
+        match (self.it["spec"]["paused"] == true, told) {
+            (true, false) => {
+                self.set("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused");
+            }
+            (false, true) => {
+                let message = "Deployment is resumed";
+                self.set("Progressing", "Unknown", "DeploymentResumed", message);
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+
+    /// The ReplicaSet of today's template was found where nothing was said of it yet.
+    pub(super) fn found(&mut self, set: &Value) {
+        if self.deadline_seconds().is_some() && self.condition("Progressing").is_none() {
+            let message = format!("Found new replica set \"{}\"", text(&set["metadata"]["name"]));
+            self.set("Progressing", "True", "FoundNewReplicaSet", &message);
+        }
+    }
+
+    /// The ReplicaSet of today's template is being created.
+    pub(super) fn created(&mut self, set: &Value) {
+        if self.deadline_seconds().is_some() {
+            let message = format!("Created new replica set \"{}\"", text(&set["metadata"]["name"]));
+            self.set("Progressing", "True", "NewReplicaSetCreated", &message);
+        }
+    }
+
+    /// The counts, and whether enough pods are there.
+    pub(super) fn count(&mut self, new: Option<&Value>, sets: &[Arc<Value>]) -> Value {
+        let sum = |field: &str| sets.iter().map(|set| count(&set["status"][field])).sum::<u64>();
+        let asked: u64 = sets.iter().map(|set| replicas(set)).sum();
+        let available = sum("availableReplicas");
+        let limits = limits(self.it);
+        if limits.want.saturating_sub(limits.unavailable) <= available {
+            let message = "Deployment has minimum availability.";
+            self.set("Available", "True", "MinimumReplicasAvailable", message);
+        } else {
+            let message = "Deployment does not have minimum availability.";
+            self.set("Available", "False", "MinimumReplicasUnavailable", message);
+        }
+        let terminating = sets.iter().any(|set| set["status"]["terminatingReplicas"].is_u64());
         json!({
-            "type": "Available", "status": "True", "reason": "MinimumReplicasAvailable",
-            "message": "Deployment has minimum availability.",
+            "observedGeneration": self.it["metadata"]["generation"],
+            "replicas": some(sum("replicas")),
+            "updatedReplicas": some(new.map_or(0, |set| count(&set["status"]["replicas"]))),
+            "readyReplicas": some(sum("readyReplicas")),
+            "availableReplicas": some(available),
+            "unavailableReplicas": some(asked.saturating_sub(available)),
+            "terminatingReplicas": terminating.then(|| sum("terminatingReplicas")),
         })
-    } else {
-        json!({
-            "type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable",
-            "message": "Deployment does not have minimum availability.",
-        })
+    }
+
+    /// Judges the rollout by what moved since the last look.
+    pub(super) fn judge(&mut self, counts: &Value, new: Option<&Value>, sets: &[Arc<Value>]) {
+        if self.deadline_seconds().is_none() {
+            self.remove("Progressing");
+        }
+        let settled = count(&counts["replicas"]) == count(&counts["updatedReplicas"])
+            && self.reason() == "NewReplicaSetAvailable";
+        if self.deadline_seconds().is_some() && !settled {
+            self.progress(counts, new);
+        }
+        let failure = new.into_iter().chain(sets.iter().map(|set| &**set)).find_map(|set| {
+            items(&set["status"]["conditions"]).iter().find(|it| it["type"] == "ReplicaFailure")
+        });
+        match failure {
+            Some(it) => {
+                let [reason, message] = ["reason", "message"].map(|key| text(&it[key]).to_owned());
+                self.set("ReplicaFailure", text(&it["status"]), &reason, &message);
+            }
+            None => self.remove("ReplicaFailure"),
+        }
+    }
+
+    fn progress(&mut self, counts: &Value, new: Option<&Value>) {
+        let name = match new {
+            Some(set) => format!("ReplicaSet \"{}\"", text(&set["metadata"]["name"])),
+            None => format!("Deployment \"{}\"", text(&self.it["metadata"]["name"])),
+        };
+        if complete(self.it, counts) {
+            let message = format!("{name} has successfully progressed.");
+            self.set("Progressing", "True", "NewReplicaSetAvailable", &message);
+        } else if moved(&self.it["status"], counts) {
+            let message = format!("{name} is progressing.");
+            self.put("Progressing", "True", "ReplicaSetUpdated", &message);
+        } else if self.is_late() {
+            let message = format!("{name} has timed out progressing.");
+            self.set("Progressing", "False", "ProgressDeadlineExceeded", &message);
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        match self.reason() {
+            "" | "NewReplicaSetAvailable" => false,
+            "ProgressDeadlineExceeded" => true,
+            _ => self.deadline().is_some_and(|deadline| deadline < self.at.now),
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        let last = &self.condition("Progressing")?["lastUpdateTime"];
+        Some(time(self.at.epoch, last)? + Span::secs(self.deadline_seconds()?))
+    }
+
+    /// When to look whether the rollout is late, unless it moves before.
+    pub(super) fn look_again(&self, counts: &Value) -> Option<Time> {
+        let over = ["NewReplicaSetAvailable", "ProgressDeadlineExceeded"].contains(&self.reason());
+        let again = self.deadline()? + Span::secs(1);
+        Some(again).filter(|again| !over && !complete(self.it, counts) && self.at.now < *again)
     }
 }
 
-fn progress(at: Moment, it: &Value, new: &Value, status: &Value) -> Value {
-    let name = text(&new["metadata"]["name"]);
-    let want = replicas(it);
-    let complete = ["replicas", "updatedReplicas", "availableReplicas"]
-        .iter()
-        .all(|field| count(&status[*field]) == want);
-    let before = condition(it, "Progressing");
-    let moved = ["updatedReplicas", "readyReplicas", "availableReplicas"]
-        .iter()
-        .any(|field| count(&it["status"][*field]) < count(&status[*field]));
-    let late = deadline(at, it, &it["status"]).is_some_and(|deadline| deadline <= at.now)
-        || before.is_some_and(|it| it["reason"] == "ProgressDeadlineExceeded");
-    let (is, reason, message) = if complete {
-        (
-            "True",
-            "NewReplicaSetAvailable",
-            format!("ReplicaSet \"{name}\" has successfully progressed."),
-        )
-    } else if late && !moved {
-        (
-            "False",
-            "ProgressDeadlineExceeded",
-            format!("ReplicaSet \"{name}\" has timed out progressing."),
-        )
-    } else {
-        ("True", "ReplicaSetUpdated", format!("ReplicaSet \"{name}\" is progressing."))
-    };
-    let mut new = json!({
-        "type": "Progressing", "status": is, "reason": reason, "message": message,
-    });
-    if moved || before.is_none_or(|old| old["reason"] != reason) {
-        new["lastUpdateTime"] = at.stamp().into();
-    }
-    new
+/// Whether everything wanted is there, new and usable, and nothing else.
+pub(super) fn complete(it: &Value, counts: &Value) -> bool {
+    let want = limits(it).want;
+    let all = ["replicas", "updatedReplicas", "availableReplicas"];
+    all.iter().all(|field| count(&counts[*field]) == want)
+        && count(&it["metadata"]["generation"]) <= count(&counts["observedGeneration"])
 }
 
-/// When the rollout counts as stuck, unless it moves before.
-pub(super) fn deadline(at: Moment, it: &Value, status: &Value) -> Option<Time> {
-    let secs = it["spec"]["progressDeadlineSeconds"].as_u64().unwrap_or(600);
-    let progressing = items(&status["conditions"])
-        .iter()
-        .find(|it| it["type"] == "Progressing" && it["reason"] == "ReplicaSetUpdated")?;
-    Some(time(at.epoch, &progressing["lastUpdateTime"])? + Span::secs(secs))
+fn moved(before: &Value, now: &Value) -> bool {
+    let more = |field: &str| count(&before[field]) < count(&now[field]);
+    let old = |it: &Value| count(&it["replicas"]).saturating_sub(count(&it["updatedReplicas"]));
+    ["updatedReplicas", "readyReplicas", "availableReplicas"].into_iter().any(more)
+        || old(now) < old(before)
 }

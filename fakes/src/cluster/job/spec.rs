@@ -2,19 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::super::{
-    object::{items, text},
-    pod::COMPLETION_INDEX,
+use super::{
+    super::{
+        object::{items, text},
+        pod::COMPLETION_INDEX,
+    },
+    policy::Rule,
 };
 
 /// The parts of a Job's spec that its controller decides by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spec {
     pub(super) parallelism: u64,
     /// Without it one success ends the Job.
     pub(super) completions: Option<u64>,
     pub(super) indexed: bool,
     pub(super) backoff_limit: u64,
+    /// How often each index may fail; then failures of one don't hold up another.
+    pub(super) per_index: Option<u64>,
+    pub(super) max_failed_indexes: Option<u64>,
     pub(super) deadline_seconds: Option<u64>,
     /// How long it stays after its end.
     pub(super) ttl_seconds: Option<u64>,
@@ -25,20 +31,22 @@ pub(super) struct Spec {
     pub(super) replace_only_ended: bool,
     /// Containers restart in place, so restarts count as failures.
     pub(super) restarts_in_place: bool,
-    /// Neither `Never` nor `OnFailure` was given; the API server refuses that for Jobs.
-    pub(super) restarts_nothing: bool,
-    /// A field that would change the outcome and isn't modelled.
-    pub(super) unmodelled: Option<&'static str>,
+    /// What failed pods mean.
+    pub(super) rules: Vec<Rule>,
+    pub(super) success_policy: Value,
 }
-
-/// Fields that would change the outcome and aren't modelled.
-const UNMODELLED: [&str; 4] =
-    ["backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy"];
 
 impl Spec {
     pub(super) fn read(job: &Value) -> Self {
         let spec = &job["spec"];
         let restart = text(&spec["template"]["spec"]["restartPolicy"]);
+        let per_index = spec["backoffLimitPerIndex"].as_u64();
+        let rules = Rule::read_all(&spec["podFailurePolicy"]);
+        // With a failure policy only pods that ended are replaced.
+        let replacement = match spec["podReplacementPolicy"].as_str() {
+            Some(policy) => policy == "Failed",
+            None => spec["podFailurePolicy"].is_object(),
+        };
         Self {
             parallelism: spec["parallelism"].as_u64().unwrap_or(1),
             completions: match (&spec["completions"], &spec["parallelism"]) {
@@ -46,18 +54,29 @@ impl Spec {
                 (completions, _) => completions.as_u64(),
             },
             indexed: spec["completionMode"] == "Indexed",
-            backoff_limit: spec["backoffLimit"].as_u64().unwrap_or(6),
+            backoff_limit: spec["backoffLimit"].as_u64().unwrap_or(if per_index.is_some() {
+                i32::MAX as u64
+            } else {
+                6
+            }),
+            per_index,
+            max_failed_indexes: spec["maxFailedIndexes"].as_u64(),
             deadline_seconds: spec["activeDeadlineSeconds"].as_u64(),
             ttl_seconds: spec["ttlSecondsAfterFinished"].as_u64(),
             managed_elsewhere: spec["managedBy"]
                 .as_str()
                 .is_some_and(|by| by != "kubernetes.io/job-controller"),
             suspended: spec["suspend"] == true,
-            replace_only_ended: spec["podReplacementPolicy"] == "Failed",
+            replace_only_ended: replacement,
             restarts_in_place: restart == "OnFailure",
-            restarts_nothing: restart != "OnFailure" && restart != "Never",
-            unmodelled: UNMODELLED.into_iter().find(|field| !spec[*field].is_null()),
+            rules,
+            success_policy: spec["successPolicy"].clone(),
         }
+    }
+
+    /// How many indexes there are.
+    pub(super) fn indexes(&self) -> u64 {
+        self.completions.unwrap_or(0)
     }
 
     /// How many pods should be active.
@@ -65,7 +84,7 @@ impl Spec {
         let want = match self.completions {
             Some(completions) => completions.saturating_sub(succeeded).min(self.parallelism),
             // A work queue: after the first success nobody new is started.
-            None if succeeded > 0 => (active as u64).min(self.parallelism),
+            None if succeeded > 0 => active as u64,
             None => self.parallelism,
         };
         usize::try_from(want).unwrap_or(usize::MAX)
@@ -74,7 +93,7 @@ impl Spec {
     /// Whether so many successes are enough.
     pub(super) fn satisfied(&self, active: usize, succeeded: u64) -> bool {
         match self.completions {
-            Some(completions) => completions <= succeeded,
+            Some(completions) => completions <= succeeded && active == 0,
             None => succeeded > 0 && active == 0,
         }
     }
@@ -86,9 +105,7 @@ pub(super) fn give_index(pod: &mut Value, job: &str, index: u64) {
     metadata["annotations"][COMPLETION_INDEX] = index.to_string().into();
     metadata["labels"][COMPLETION_INDEX] = index.to_string().into();
     let spec = &mut pod["spec"];
-    if spec["hostname"].is_null() {
-        spec["hostname"] = format!("{job}-{index}").into();
-    }
+    spec["hostname"] = format!("{job}-{index}").into();
     let variable = json!({
         "name": "JOB_COMPLETION_INDEX",
         "valueFrom": {"fieldRef": {
@@ -121,7 +138,6 @@ mod tests {
             (Some(10),      3,           0,      10,        0),
             (None,          3,           0,      0,         3),
             (None,          3,           2,      1,         2),
-            (None,          1,           2,      1,         1),
         ];
         for (completions, parallelism, active, succeeded, wanted) in rows {
             let job = json!({"spec": {"completions": completions, "parallelism": parallelism}});

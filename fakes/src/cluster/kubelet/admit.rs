@@ -9,32 +9,43 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
+/// The kubelet was told to refuse it.
+pub(super) fn unexpected(why: &str) -> Refusal {
+    Refusal {
+        reason: "UnexpectedAdmissionError".into(),
+        message: format!("Pod was rejected: {why}"),
+    }
+}
+
 /// Why the node can't run the pod, if it can't, when so much is used already.
 pub(super) fn refusal(pod: &Pod, node: &Node, used: &Amounts) -> Option<Refusal> {
     let demand = &pod.demand;
-    if !node.suits(demand) {
+    // A device that the node never had is nobody's to refuse: its plugin may be gone.
+    let known = |resource: &&str| !resource.contains('/') || node.allocatable.has(resource);
+    let mut lacking = demand.requests.lacking(used, &node.allocatable).filter(known);
+    if let Some(resource) = lacking.next() {
+        let shown = |milli: u64| if resource == "cpu" { milli } else { milli / 1000 };
         return Some(Refusal {
-            reason: "NodeAffinity".into(),
-            message: "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match \
-                      Pod's node affinity/selector"
-                .into(),
+            reason: format!("OutOf{resource}"),
+            message: format!(
+                "Pod was rejected: Node didn't have enough resource: {resource}, requested: {}, \
+                 used: {}, capacity: {}",
+                shown(demand.requests.get(resource)),
+                shown(used.get(resource)),
+                shown(node.allocatable.get(resource)),
+            ),
         });
     }
-    let resource = demand.requests.lacking(used, &node.allocatable).next()?;
-    let shown = |milli: u64| match resource {
-        "cpu" => milli,
-        _ => milli / 1000,
+    let failed = |predicate: &str, why: &str| Refusal {
+        reason: predicate.into(),
+        message: format!("Pod was rejected: Predicate {predicate} failed: {why}"),
     };
-    Some(Refusal {
-        reason: format!("OutOf{resource}"),
-        message: format!(
-            "Pod was rejected: Node didn't have enough resource: {resource}, requested: {}, \
-             used: {}, capacity: {}",
-            shown(demand.requests.get(resource)),
-            shown(used.get(resource)),
-            shown(node.allocatable.get(resource)),
-        ),
-    })
+    if !node.suits(demand) {
+        let why = "node(s) didn't match Pod's node affinity/selector";
+        return Some(failed("NodeAffinity", why));
+    }
+    let tainted = node.untolerated(demand, &["NoExecute"]).is_some();
+    tainted.then(|| failed("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
 }
 
 #[cfg(test)]

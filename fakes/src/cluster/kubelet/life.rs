@@ -1,24 +1,22 @@
-//! The life of one pod on its node.
+//! The life of one pod on its node: whose turn it is, and what happens next.
+//!
+//! [`Run::step`] finds what happens at a moment, [`Run::enter`] lets it happen.
 
 use std::sync::Arc;
 
-use drawbridge_sim::{Span, Time};
+use drawbridge_sim::{Seed, Span, Time};
 
 use super::{
-    super::{behaviour::Behaviour, demand::Demand},
+    super::{
+        behaviour::{Behaviour, ImagePull},
+        demand::Demand,
+        object::Key,
+    },
     Group,
+    container::{Container, Exit, Life, Role},
+    images::Images,
+    probe::{Health, Kind},
 };
-
-/// The exit code of a container that TERM ended.
-const TERMINATED: i32 = 143;
-/// The exit code of a container that was killed.
-const KILLED: i32 = 137;
-/// The second restart in a row waits this long, the next ones twice as long each.
-const CRASH_WAIT: Span = Span::secs(10);
-/// The longest wait before a restart.
-const CRASH_WAIT_MAX: Span = Span::mins(5);
-/// A container that ran this long is no longer crashing.
-const CRASH_FORGIVEN: Span = Span::mins(10);
 
 /// One pod on its node.
 #[derive(Clone, Debug)]
@@ -31,41 +29,54 @@ pub(crate) struct Run {
     pub(crate) group: Option<Group>,
     pub(crate) uses_node: bool,
     pub(crate) admitted: Time,
+    /// Up to when all that happened is known.
+    pub(crate) seen: Time,
     /// When it must be over, by its own spec.
     pub(crate) deadline: Option<Time>,
-    pub(crate) restarts: u32,
-    /// Exits since it last ran for long.
-    pub(crate) crashes: u32,
-    /// When its containers last started.
-    pub(crate) started: Option<Time>,
-    /// How they last ended before they were restarted.
-    pub(crate) last: Option<Exit>,
-    pub(crate) life: Life,
+    /// The grace in its spec.
+    pub(crate) grace: Span,
+    pub(crate) containers: Vec<Container>,
+    pub(crate) stage: Stage,
+    pub(crate) rank: Rank,
 }
 
-/// How far it got.
+/// What the pod as a whole is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
-    /// Its images are pulled.
-    Starting { until: Time },
-    /// Its containers run and wait for the other ranks.
-    Barrier,
-    /// Its containers run.
-    Running { ends: Option<Time> },
-    /// Its containers ended and are started again later.
-    BackOff { until: Time, wait: Span, exit: i32 },
-    /// Its containers got TERM.
-    Stopping { since: Time, grace: Span, until: Time, exit: i32, ready: bool, late: bool },
-    /// Its containers ended for good.
-    Ended { at: Time, exit: i32, late: bool },
+pub(crate) enum Stage {
+    Alive,
+    /// It was told to stop.
+    Stopping {
+        since: Time,
+        grace: Span,
+        why: Option<Why>,
+    },
+    /// Nothing of it runs any more.
+    Ended {
+        at: Time,
+        why: Option<Why>,
+    },
 }
 
-/// One end of a container.
+/// Why the kubelet ends a pod that nobody deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It ran longer than it may.
+    Deadline,
+    /// The node is short of this.
+    Pressure(&'static str),
+}
+
+/// How far a rank of an MPI program got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Exit {
-    pub(crate) code: i32,
-    pub(crate) started: Time,
-    pub(crate) finished: Time,
+pub(crate) enum Rank {
+    /// It's none, or hasn't started.
+    No,
+    /// It waits for the others.
+    Waiting,
+    /// It has met them.
+    Met,
+    /// It's done and waits until the others are.
+    Done,
 }
 
 /// What a run's next step depends on.
@@ -74,294 +85,361 @@ pub(crate) struct Seen {
     pub(crate) now: Time,
     /// The grace, if its deletion was asked for.
     pub(crate) grace: Option<Span>,
-    /// The grace in its spec.
-    pub(crate) own_grace: Span,
+    /// The kubelet ends it.
+    pub(crate) evicted: Option<Why>,
     /// Whether all ranks of its program run.
     pub(crate) complete: bool,
-    /// How long it runs this time.
-    pub(crate) runtime: Option<Span>,
-    pub(crate) restart: Restart,
+    /// When it notices that a rank of its program failed.
+    pub(crate) aborts: Option<Time>,
+    /// Whether all ranks of its program are done.
+    pub(crate) all_done: bool,
 }
 
-/// When containers that ended are started again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Restart {
-    Always,
-    OnFailure,
-    Never,
+/// What a run needs to go on.
+pub(crate) struct Means<'a> {
+    pub(crate) seed: Seed,
+    pub(crate) key: &'a Key,
+    pub(crate) images: &'a mut Images,
 }
 
-impl Restart {
-    pub(crate) fn read(text: &str) -> Self {
-        match text {
-            "Never" => Self::Never,
-            "OnFailure" => Self::OnFailure,
-            _ => Self::Always,
-        }
-    }
-
-    fn after(self, exit: i32) -> bool {
-        match self {
-            Self::Always => true,
-            Self::OnFailure => exit != 0,
-            Self::Never => false,
-        }
-    }
+/// What happens next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A container is started, if its image is there.
+    Begin(usize),
+    /// Its image is there.
+    Run(usize),
+    /// Its program ended.
+    Exit(usize, Exit),
+    /// It failed a probe once too often.
+    Unhealthy(usize, Kind),
+    /// All ranks are here.
+    Meet,
+    /// This rank is done before the others.
+    Done,
+    /// The pod is told to stop.
+    Stop(Span, Option<Why>),
+    /// It's told again, with less grace.
+    Hurry(Span),
+    /// A sidecar isn't needed any more.
+    Dismiss(usize, Span),
+    /// Nothing of it runs any more.
+    End,
 }
 
 impl Run {
-    /// Whether its containers run.
+    /// Whether any of its main containers runs.
     pub(crate) fn running(&self) -> bool {
-        matches!(self.life, Life::Barrier | Life::Running { .. } | Life::Stopping { .. })
+        self.main().any(Container::running)
     }
 
-    /// How often it was started before the start that is on, or comes next.
-    pub(crate) fn attempt(&self) -> u32 {
-        match self.life {
-            Life::BackOff { .. } => self.restarts + 1,
-            Life::Starting { .. }
-            | Life::Barrier
-            | Life::Running { .. }
-            | Life::Stopping { .. }
-            | Life::Ended { .. } => self.restarts,
+    pub(crate) fn main(&self) -> impl Iterator<Item = &Container> {
+        self.containers.iter().filter(|it| it.role == Role::Main)
+    }
+
+    /// Whether the init containers have ended well, and the sidecars are up.
+    pub(crate) fn initialized(&self, now: Time) -> bool {
+        self.turn_of(self.containers.len(), now)
+    }
+
+    /// Whether everything before this container is as far as it must be.
+    fn turn_of(&self, at: usize, now: Time) -> bool {
+        let before = self.containers[..at].iter().filter(|it| it.role != Role::Main);
+        let mut ready = before.map(|it| match it.role {
+            Role::Sidecar => it.started(now) || it.restarts > 0,
+            Role::Init | Role::Main => it.ended().is_some_and(|exit| exit.code == 0),
+        });
+        ready.all(|ready| ready)
+    }
+
+    /// Whether an init container has failed for good.
+    pub(crate) fn init_failed(&self) -> bool {
+        let mut init = self.containers.iter().filter(|it| it.role == Role::Init);
+        init.any(|it| it.ended().is_some_and(|exit| exit.code != 0))
+    }
+
+    /// Whether its main work is over, well or not.
+    fn over(&self) -> bool {
+        self.init_failed() || self.main().all(|it| it.ended().is_some())
+    }
+
+    /// When something happens by itself, after `now`.
+    pub(crate) fn next_change(&self, now: Time) -> Option<Time> {
+        let deadline = match self.stage {
+            Stage::Alive => self.deadline,
+            Stage::Stopping { .. } => None,
+            Stage::Ended { .. } => return None,
+        };
+        let own = self.containers.iter().filter_map(|it| {
+            // Its time is over, but not that of the others.
+            let waits = self.rank == Rank::Done && it.role == Role::Main;
+            let waits = waits && matches!(it.life, Life::Running { .. });
+            if waits { None } else { it.next_change(now) }
+        });
+        own.chain(deadline).min()
+    }
+
+    /// What happens at this moment, if anything does.
+    pub(crate) fn step(&self, seen: &Seen) -> Option<Turn> {
+        let now = seen.now;
+        match &self.stage {
+            Stage::Ended { .. } => None,
+            Stage::Alive => self.told_to_stop(seen).or_else(|| self.live(seen)),
+            Stage::Stopping { since, grace, .. } => {
+                let shorter = seen.grace.filter(|asked| asked < grace);
+                let left = Span::ms(grace.as_ms().saturating_sub(now.since(*since).as_ms()));
+                shorter.map(Turn::Hurry).or_else(|| self.wind_up(now, left))
+            }
         }
     }
 
-    /// When something happens by itself.
-    pub(crate) fn next_change(&self) -> Option<Time> {
-        let own = match self.life {
+    fn told_to_stop(&self, seen: &Seen) -> Option<Turn> {
+        let late = self.deadline.is_some_and(|deadline| deadline <= seen.now);
+        // What ends by itself at this very moment isn't stopped.
+        let ending = |it: &Container| matches!(it.life, Life::Running { ends: Some(ends), .. } if ends <= seen.now);
+        if self.containers.iter().any(ending) && self.rank != Rank::Done {
+            return None;
+        }
+        match (seen.grace, late, &seen.evicted) {
+            (Some(grace), _, _) => Some(Turn::Stop(grace, None)),
+            (None, true, _) => Some(Turn::Stop(self.grace, Some(Why::Deadline))),
+            (None, false, Some(why)) => Some(Turn::Stop(Span::ZERO, Some(why.clone()))),
+            (None, false, None) => None,
+        }
+    }
+
+    fn live(&self, seen: &Seen) -> Option<Turn> {
+        if self.rank == Rank::Waiting && seen.complete && self.running() {
+            return Some(Turn::Meet);
+        }
+        if self.over() {
+            return self.wind_up(seen.now, self.grace);
+        }
+        self.containers.iter().enumerate().find_map(|(at, it)| self.live_on(at, it, seen))
+    }
+
+    fn live_on(&self, at: usize, it: &Container, seen: &Seen) -> Option<Turn> {
+        let now = seen.now;
+        match &it.life {
+            Life::Waiting => self.turn_of(at, now).then_some(Turn::Begin(at)),
             Life::Starting { until }
             | Life::BackOff { until, .. }
-            | Life::Stopping { until, .. } => Some(until),
-            Life::Running { ends } => ends,
-            Life::Barrier => None,
-            Life::Ended { .. } => return None,
-        };
-        match (own, self.deadline, &self.life) {
-            (own, _, Life::Stopping { .. }) => own,
-            (Some(own), Some(deadline), _) => Some(own.min(deadline)),
-            (own, deadline, _) => own.or(deadline),
-        }
-    }
-
-    /// Takes a step that [`step`] found.
-    pub(crate) fn enter(&mut self, now: Time, next: Life) {
-        match (&self.life, &next) {
-            (Life::Starting { .. }, Life::Barrier | Life::Running { .. }) => {
-                self.started = Some(now);
+            | Life::Unpulled { until, .. } => (*until <= now).then_some(Turn::Begin(at)),
+            Life::Pulling { until } => (*until <= now).then_some(Turn::Run(at)),
+            Life::Running { since, ends, health } => {
+                self.run_on(at, it, (*since, *ends, health), seen)
             }
-            (Life::BackOff { .. }, Life::Barrier | Life::Running { .. }) => {
-                self.started = Some(now);
-                self.restarts += 1;
-            }
-            (_, Life::BackOff { exit, .. }) => {
-                let started = self.started.unwrap_or(now);
-                self.crashes = if CRASH_FORGIVEN <= now - started { 1 } else { self.crashes + 1 };
-                self.last = Some(Exit { code: *exit, started, finished: now });
-            }
-            (
-                _,
-                Life::Starting { .. }
-                | Life::Barrier
-                | Life::Running { .. }
-                | Life::Stopping { .. }
-                | Life::Ended { .. },
-            ) => {}
-        }
-        self.life = next;
-    }
-}
-
-/// The state that comes next at this moment, if another does.
-pub(crate) fn step(run: &Run, seen: &Seen) -> Option<Life> {
-    let now = seen.now;
-    let late = run.deadline.is_some_and(|deadline| deadline <= now);
-    let asked = seen.grace.or(late.then_some(seen.own_grace));
-    let late = late && seen.grace.is_none();
-    match run.life {
-        Life::Starting { .. } if asked.is_some() => Some(ended(now, KILLED, late)),
-        Life::Starting { until } => (until <= now).then(|| begin(run, seen)),
-        Life::Barrier | Life::Running { .. } if asked.is_some() && !over(&run.life, now) => {
-            asked.map(|grace| stop(run, now, grace, late))
-        }
-        Life::Barrier => seen.complete.then(|| running(seen)),
-        Life::Running { .. } => over(&run.life, now).then(|| exit(run, seen)),
-        Life::BackOff { exit, .. } if asked.is_some() => Some(ended(now, exit, late)),
-        Life::BackOff { until, .. } => (until <= now).then(|| begin(run, seen)),
-        Life::Stopping { until, exit, late, .. } if until <= now => Some(ended(now, exit, late)),
-        Life::Stopping { grace, .. } => {
-            let shorter = seen.grace.filter(|asked| *asked < grace)?;
-            Some(hurry(&run.life, now, shorter))
-        }
-        Life::Ended { .. } => None,
-    }
-}
-
-fn over(life: &Life, now: Time) -> bool {
-    matches!(life, Life::Running { ends: Some(ends) } if *ends <= now)
-}
-
-fn begin(run: &Run, seen: &Seen) -> Life {
-    if run.group.is_some() { Life::Barrier } else { running(seen) }
-}
-
-fn running(seen: &Seen) -> Life {
-    Life::Running { ends: seen.runtime.map(|runtime| seen.now + runtime) }
-}
-
-fn ended(at: Time, exit: i32, late: bool) -> Life {
-    Life::Ended { at, exit, late }
-}
-
-/// Its time is over: it's started again, or not.
-fn exit(run: &Run, seen: &Seen) -> Life {
-    let exit = run.behaviour.exit_code;
-    if !seen.restart.after(exit) || seen.grace.is_some() {
-        return ended(seen.now, exit, false);
-    }
-    let ran = seen.now - run.started.unwrap_or(seen.now);
-    let wait = match run.crashes {
-        0 => Span::ZERO,
-        _ if CRASH_FORGIVEN <= ran => Span::ZERO,
-        n => CRASH_WAIT.times(1 << (n - 1).min(10)).min(CRASH_WAIT_MAX),
-    };
-    let until = seen.now + wait;
-    Life::BackOff { until, wait, exit }
-}
-
-/// TERM: it ends after its own time to stop, by itself if that comes first, or is killed.
-fn stop(run: &Run, now: Time, grace: Span, late: bool) -> Life {
-    let own = match run.life {
-        Life::Running { ends: Some(ends) } => (ends, run.behaviour.exit_code),
-        Life::Running { ends: None }
-        | Life::Starting { .. }
-        | Life::Barrier
-        | Life::BackOff { .. }
-        | Life::Stopping { .. }
-        | Life::Ended { .. } => (Time::MAX, 0),
-    };
-    let kill = (now + grace, KILLED);
-    let obey = (now + run.behaviour.stop, TERMINATED);
-    // Of equal times the gentlest counts.
-    let (until, exit) = [own, obey, kill].into_iter().min_by_key(|(at, _)| *at).unwrap_or(kill);
-    Life::Stopping {
-        since: now,
-        grace,
-        until,
-        exit,
-        ready: matches!(run.life, Life::Running { .. }),
-        late,
-    }
-}
-
-/// Somebody asked again, with less grace.
-fn hurry(life: &Life, now: Time, grace: Span) -> Life {
-    let mut life = life.clone();
-    if let Life::Stopping { since, grace: given, until, exit, .. } = &mut life {
-        *given = grace;
-        let kill = (*since + grace).max(now);
-        if kill < *until {
-            *until = kill;
-            *exit = KILLED;
-        }
-    }
-    life
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cluster::behaviour::Mpi;
-
-    fn run(life: Life, stop: u64, exit_code: i32) -> Run {
-        Run {
-            uid: "u".into(),
-            node: "n".into(),
-            demand: Arc::default(),
-            behaviour: Arc::new(Behaviour {
-                stop: Span::secs(stop),
-                exit_code,
-                ..Behaviour::default()
-            }),
-            group: None,
-            uses_node: true,
-            admitted: Time::ZERO,
-            deadline: None,
-            restarts: 0,
-            crashes: 0,
-            started: Some(Time::ZERO),
-            last: None,
-            life,
+            Life::Stopping { .. } => stopped(at, it, now),
+            Life::Ended(_) => None,
         }
     }
 
-    fn seen(now: u64, grace: Option<u64>) -> Seen {
-        Seen {
-            now: at(now),
-            grace: grace.map(Span::secs),
-            own_grace: Span::secs(30),
-            complete: true,
-            runtime: None,
-            restart: Restart::Never,
+    fn run_on(
+        &self,
+        at: usize,
+        it: &Container,
+        (since, ends, health): (Time, Option<Time>, &Health),
+        seen: &Seen,
+    ) -> Option<Turn> {
+        let now = seen.now;
+        let rank = it.role == Role::Main && self.group.is_some();
+        if let Some(aborts) = seen.aborts.filter(|aborts| rank && *aborts <= now) {
+            return Some(Turn::Exit(at, Exit::new(1, since, aborts.max(since))));
         }
-    }
-
-    fn at(secs: u64) -> Time {
-        Time::ZERO + Span::secs(secs)
-    }
-
-    #[test]
-    fn term_ends_a_container_by_whatever_comes_first() {
-        #[rustfmt::skip]
-        let rows = [
-            // its own end  stop  grace  until  exit
-            (None,          1,    30,    11,    143),
-            (None,          60,   30,    40,    137),
-            (None,          30,   30,    40,    143),
-            (Some(15),      60,   30,    15,    7),
-            (Some(15),      1,    30,    11,    143),
-            (None,          1,    0,     10,    137),
-        ];
-        for (end, stop, grace, ends_at, code) in rows {
-            let life = Life::Running { ends: end.map(at) };
-            let next = step(&run(life, stop, 7), &seen(10, Some(grace)));
-            let Some(Life::Stopping { until, exit, .. }) = next else {
-                panic!("{next:?}");
+        if let Some(ends) = ends.filter(|ends| *ends <= now) {
+            let together = self.behaviour.mpi.as_ref().is_some_and(|mpi| mpi.finalize);
+            return match (rank && together, self.rank, seen.all_done) {
+                (true, Rank::Done, false) => None,
+                (true, Rank::No | Rank::Waiting | Rank::Met, _) => Some(Turn::Done),
+                (true, Rank::Done, true) => {
+                    Some(Turn::Exit(at, it.own_exit(&self.behaviour, since, now)))
+                }
+                (false, ..) => Some(Turn::Exit(at, it.own_exit(&self.behaviour, since, ends))),
             };
-            assert_eq!((until, exit), (at(ends_at), code), "{end:?} {stop} {grace}");
+        }
+        let (killed, kind) = health.killed?;
+        (killed <= now).then_some(Turn::Unhealthy(at, kind))
+    }
+
+    /// The end: containers end, then sidecars, the last one first.
+    fn wind_up(&self, now: Time, left: Span) -> Option<Turn> {
+        let ending = self.containers.iter().enumerate();
+        if let Some(turn) = ending.filter_map(|(at, it)| stopped(at, it, now)).next() {
+            return Some(turn);
+        }
+        let mut sidecars = self.containers.iter().enumerate().rev().filter(|(_, it)| {
+            it.role == Role::Sidecar && it.ended().is_none() && !matches!(it.life, Life::Waiting)
+        });
+        match (self.over(), sidecars.next()) {
+            (true, Some((_, it))) if matches!(it.life, Life::Stopping { .. }) => None,
+            (true, Some((at, _))) => Some(Turn::Dismiss(at, left)),
+            (true, None) => Some(Turn::End),
+            (false, _) => None,
         }
     }
 
-    #[test]
-    fn a_rank_waits_until_all_are_there() {
-        let mut rank = run(Life::Starting { until: at(1) }, 1, 0);
-        rank.group = Some(("d".into(), "app".into(), "a".into()));
-        rank.behaviour = Arc::new(Behaviour {
-            mpi: Some(Mpi { group_label: "app".into(), ranks: 2 }),
-            ..Behaviour::default()
-        });
-        let mut alone = seen(1, None);
-        alone.complete = false;
-        assert_eq!(step(&rank, &alone), Some(Life::Barrier));
-        rank.enter(at(1), Life::Barrier);
-        assert_eq!(step(&rank, &alone), None);
-        assert_eq!(step(&rank, &seen(9, None)), Some(Life::Running { ends: None }));
+    /// Lets a turn happen that [`Run::step`] found.
+    pub(crate) fn enter(&mut self, now: Time, turn: &Turn, means: &mut Means<'_>) {
+        match turn {
+            Turn::Begin(at) => self.begin(now, *at, means),
+            Turn::Run(at) => self.start(now, *at, means),
+            Turn::Exit(at, exit) => {
+                let stopping = !matches!(self.stage, Stage::Alive);
+                let sidecar_over = self.containers[*at].role == Role::Sidecar && self.over();
+                self.containers[*at].exit(*exit, stopping || sidecar_over);
+                if self.group.is_some() && !self.running() {
+                    self.rank = Rank::No;
+                }
+            }
+            Turn::Unhealthy(at, _) => {
+                let behaviour = self.behaviour.clone();
+                let mut grace = self.grace;
+                if let Life::Running { health, .. } = &self.containers[*at].life {
+                    grace = health.grace.unwrap_or(grace);
+                }
+                self.containers[*at].stop(now, grace, &behaviour);
+            }
+            Turn::Meet => self.meet(now, means),
+            Turn::Done => self.rank = Rank::Done,
+            Turn::Stop(grace, why) => self.stop(now, *grace, why.clone()),
+            Turn::Hurry(shorter) => {
+                if let Stage::Stopping { grace, .. } = &mut self.stage {
+                    *grace = *shorter;
+                }
+                self.containers.iter_mut().for_each(|it| it.hurry(now, *shorter));
+            }
+            Turn::Dismiss(at, grace) => self.dismiss(now, *at, *grace),
+            Turn::End => {
+                let why = match &self.stage {
+                    Stage::Stopping { why, .. } => why.clone(),
+                    Stage::Alive | Stage::Ended { .. } => None,
+                };
+                self.stage = Stage::Ended { at: now, why };
+            }
+        }
     }
 
-    #[test]
-    fn a_long_run_is_forgiven_earlier_crashes() {
-        let mut crashed = run(Life::Running { ends: Some(at(700)) }, 1, 1);
-        crashed.crashes = 4;
-        let mut news = seen(700, None);
-        news.restart = Restart::Always;
-        let wait = |run: &Run, news: &Seen| match step(run, news) {
-            Some(Life::BackOff { wait, .. }) => wait,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(wait(&crashed, &news), Span::ZERO);
-        crashed.started = Some(at(690));
-        assert_eq!(wait(&crashed, &news), Span::secs(80));
-        crashed.crashes = 30;
-        assert_eq!(wait(&crashed, &news), CRASH_WAIT_MAX);
+    fn begin(&mut self, now: Time, at: usize, means: &mut Means<'_>) {
+        let image = self.containers[at].image.clone();
+        let pull = self.behaviour.image_pull.clone();
+        let has = means.images.has(now, &self.node, &image);
+        match pull {
+            Some(ImagePull::Fails(why)) => self.containers[at].unpulled(now, &why),
+            Some(ImagePull::Takes(spread)) if !has => {
+                if self.containers[at].never_pulled {
+                    let why = "ErrImageNeverPull";
+                    self.containers[at].unpulled(now, why);
+                    return;
+                }
+                let purpose = format!("pull/{}/{image}", self.node);
+                let takes = spread.draw(means.seed, &purpose);
+                let until = means.images.pull(now, &self.node, &image, takes);
+                self.containers[at].life = Life::Pulling { until };
+            }
+            Some(ImagePull::Takes(_)) | None => self.start(now, at, means),
+        }
     }
+
+    fn start(&mut self, now: Time, at: usize, means: &mut Means<'_>) {
+        let rank = self.group.is_some() && self.containers[at].role == Role::Main;
+        if matches!(self.containers[at].life, Life::BackOff { .. }) {
+            self.containers[at].restarts += 1;
+        }
+        let it = &self.containers[at];
+        let program = it.program(&self.behaviour);
+        let health = match &it.probes {
+            Some(probes) => probes.find(now, program),
+            None => Health { started: Some(now), ready: Some(now), ..Health::default() },
+        };
+        let ends = if rank { None } else { self.ends(now, at, means) };
+        self.containers[at].life = Life::Running { since: now, ends, health };
+        if rank {
+            self.rank = Rank::Waiting;
+        }
+    }
+
+    /// When the program of a container ends by itself, if it begins its work now.
+    fn ends(&self, now: Time, at: usize, means: &Means<'_>) -> Option<Time> {
+        let it = &self.containers[at];
+        let program = it.program(&self.behaviour);
+        if let Some(crash) = program.crashes.filter(|crash| it.restarts < crash.count) {
+            return Some(now + crash.after);
+        }
+        let purpose = match self.behaviour.containers.contains_key(&*it.name) {
+            true => format!("runtime/{}/{}/{}", means.key, it.name, it.restarts),
+            false => format!("runtime/{}/{}", means.key, it.restarts),
+        };
+        program.runtime.draw(means.seed, &purpose).map(|runtime| now + runtime)
+    }
+
+    fn meet(&mut self, now: Time, means: &Means<'_>) {
+        self.rank = Rank::Met;
+        for at in 0..self.containers.len() {
+            let until = self.ends(now, at, means);
+            let it = &mut self.containers[at];
+            if let (Role::Main, Life::Running { ends, .. }) = (it.role, &mut it.life) {
+                *ends = until;
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Time, grace: Span, why: Option<Why>) {
+        let behaviour = self.behaviour.clone();
+        for it in &mut self.containers {
+            match (&it.life, it.role) {
+                (Life::Running { .. }, Role::Sidecar)
+                | (Life::Stopping { .. } | Life::Ended(_), _) => {}
+                (Life::Running { .. }, Role::Init | Role::Main) => it.stop(now, grace, &behaviour),
+                (Life::BackOff { .. }, _) => {
+                    it.life = Life::Ended(it.last.unwrap_or(Exit::unborn(now)));
+                }
+                (
+                    Life::Waiting
+                    | Life::Starting { .. }
+                    | Life::Pulling { .. }
+                    | Life::Unpulled { .. },
+                    _,
+                ) => it.life = Life::Ended(Exit::unborn(now)),
+            }
+        }
+        self.stage = Stage::Stopping { since: now, grace, why };
+    }
+
+    fn dismiss(&mut self, now: Time, at: usize, grace: Span) {
+        let behaviour = self.behaviour.clone();
+        let it = &mut self.containers[at];
+        if matches!(it.life, Life::Running { .. }) {
+            it.stop(now, grace, &behaviour);
+        } else {
+            it.life = Life::Ended(it.last.unwrap_or(Exit::unborn(now)));
+        }
+    }
+
+    /// The machine lost its power at `at`: what ran there doesn't run any more.
+    pub(crate) fn lose_power(&mut self, at: Time, now: Time, startup: Span) {
+        let stopping = !matches!(self.stage, Stage::Alive);
+        for it in &mut self.containers {
+            match it.life {
+                Life::Running { since, .. } | Life::Stopping { since, .. } => {
+                    it.exit(Exit::lost(since, at.max(since)), stopping);
+                    if let Life::BackOff { until, .. } = &mut it.life {
+                        *until = now + startup;
+                    }
+                }
+                Life::Starting { .. } | Life::Pulling { .. } | Life::Unpulled { .. } => {
+                    it.life = Life::Starting { until: now + startup };
+                }
+                Life::Waiting | Life::BackOff { .. } | Life::Ended(_) => {}
+            }
+        }
+        if self.group.is_some() {
+            self.rank = Rank::No;
+        }
+    }
+}
+
+/// The end of a container that got TERM, if its time has come.
+fn stopped(at: usize, it: &Container, now: Time) -> Option<Turn> {
+    let Life::Stopping { since, until, exit, .. } = it.life else { return None };
+    (until <= now).then(|| Turn::Exit(at, Exit::new(exit, since, until)))
 }

@@ -1,58 +1,136 @@
 //! What a pod's status says about its life.
 
+mod containers;
+
+use drawbridge_sim::Time;
 use serde_json::{Value, json};
 
 use super::{
     super::{
         node::{self, Node},
-        object::{Moment, items, set_condition, text},
+        object::{Moment, condition, items, set_condition, text},
         plan::{Plan, Subject, patch, pod_path},
         pod::Pod,
     },
-    COMPONENT, Life, Run,
+    COMPONENT,
     admit::Refusal,
-    life::Exit,
+    container::{Container, Life, Role},
+    life::{Rank, Run, Stage, Why},
 };
 
 /// The condition that says whether a rank has met the others.
 const BARRIER: &str = "drawbridge.dev/Barrier";
 
-/// The status of a pod with this life; `here` is how many ranks of its program run.
-pub(super) fn of(at: Moment, pod: &Pod, run: &Run, here: usize) -> Value {
+/// How much a status says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What somebody may decide by.
+    Brief,
+    /// Also what people like to see: addresses, ids of containers.
+    Full,
+}
+
+/// Where a pod lives.
+pub(super) struct Place<'a> {
+    /// How many ranks of its program run.
+    pub(super) here: usize,
+    pub(super) node: &'a Node,
+    pub(super) detail: Detail,
+}
+
+/// The status of a pod with this life.
+pub(super) fn of(at: Moment, pod: &Pod, run: &Run, place: &Place<'_>) -> Value {
+    let (init, main): (Vec<&Container>, Vec<&Container>) =
+        run.containers.iter().partition(|it| it.role != Role::Main);
+    let shown = |list: &[&Container]| -> Vec<Value> {
+        list.iter().map(|it| containers::show(at, pod, run, it, place.detail)).collect()
+    };
     let mut status = json!({
-        "phase": phase(run),
+        "phase": phase(at.now, run),
         "startTime": at.stamp_of(run.admitted),
-        "conditions": conditions(at, pod, run, here),
-        "containerStatuses": containers(at, pod, run),
+        "conditions": conditions(at, pod, run, place),
+        "containerStatuses": shown(&main),
     });
-    let init = init_containers(at, pod, run);
     if !init.is_empty() {
-        status["initContainerStatuses"] = init.into();
+        status["initContainerStatuses"] = shown(&init).into();
     }
-    if let Life::Ended { late: true, .. } = run.life {
-        status["reason"] = "DeadlineExceeded".into();
-        status["message"] = "Pod was active on the node longer than the specified deadline".into();
+    if let Stage::Ended { why: Some(why), .. } = &run.stage {
+        let (reason, message) = told(why);
+        status["reason"] = reason.into();
+        status["message"] = message.into();
+    }
+    if place.detail == Detail::Full {
+        addresses(&mut status, pod, run, place.node);
+        status["observedGeneration"] = pod.object["metadata"]["generation"].clone();
     }
     status
 }
 
-fn phase(run: &Run) -> &'static str {
-    match run.life {
-        Life::Starting { .. } => "Pending",
-        Life::Barrier | Life::Running { .. } | Life::BackOff { .. } | Life::Stopping { .. } => {
-            "Running"
+fn told(why: &Why) -> (&'static str, String) {
+    match why {
+        Why::Deadline => (
+            "DeadlineExceeded",
+            "Pod was active on the node longer than the specified deadline".to_owned(),
+        ),
+        Why::Pressure(resource) => {
+            ("Evicted", format!("The node was low on resource: {resource}. "))
         }
-        Life::Ended { exit: 0, late: false, .. } => "Succeeded",
-        Life::Ended { .. } => "Failed",
     }
 }
 
-fn ready(run: &Run) -> bool {
-    matches!(run.life, Life::Running { .. } | Life::Stopping { ready: true, .. })
+/// Every pod has an address of its own on its node, once its sandbox is there.
+fn addresses(status: &mut Value, pod: &Pod, run: &Run, node: &Node) {
+    let internal = items(&node.object["status"]["addresses"])
+        .iter()
+        .find(|it| it["type"] == "InternalIP")
+        .map(|it| text(&it["address"]));
+    if let Some(host) = internal {
+        status["hostIP"] = host.into();
+        status["hostIPs"] = json!([{"ip": host}]);
+    }
+    let known = text(&pod.object["status"]["podIP"]);
+    let ip = match (known, run.containers.iter().any(Container::running)) {
+        ("", false) => return,
+        ("", true) if pod.object["spec"]["hostNetwork"] == true => {
+            internal.unwrap_or_default().to_owned()
+        }
+        ("", true) => node.address_of(&pod.uid),
+        (known, _) => known.to_owned(),
+    };
+    if !ip.is_empty() {
+        status["podIPs"] = json!([{"ip": ip}]);
+        status["podIP"] = ip.into();
+    }
 }
 
-fn conditions(at: Moment, pod: &Pod, run: &Run, here: usize) -> Value {
-    let mut all = items(&pod.object["status"]["conditions"]).to_vec();
+fn phase(now: Time, run: &Run) -> &'static str {
+    match &run.stage {
+        Stage::Ended { why, .. } => {
+            let mut main = run.main();
+            let well = main.all(|it| it.ended().is_some_and(|exit| exit.code == 0));
+            if well && why.is_none() && !run.init_failed() { "Succeeded" } else { "Failed" }
+        }
+        Stage::Alive | Stage::Stopping { .. } => {
+            let waits = |it: &Container| {
+                let waits = !it.running() && it.ended().is_none();
+                waits && !matches!(it.life, Life::BackOff { .. }) && it.last.is_none()
+            };
+            let initialized = run.initialized(now) || run.running();
+            if initialized && !run.main().any(waits) { "Running" } else { "Pending" }
+        }
+    }
+}
+
+fn ready(now: Time, run: &Run) -> bool {
+    let mut needed = run.containers.iter().filter(|it| it.role != Role::Init);
+    run.rank != Rank::Waiting
+        && !matches!(run.stage, Stage::Ended { .. })
+        && needed.all(|it| it.ready(now))
+}
+
+fn conditions(at: Moment, pod: &Pod, run: &Run, place: &Place<'_>) -> Value {
+    let old = items(&pod.object["status"]["conditions"]);
+    let mut all: Vec<Value> = Vec::with_capacity(old.len() + 4);
     let mut set = |kind: &str, holds: bool, why: Option<(&str, String)>| {
         let status = if holds { "True" } else { "False" };
         let mut new = json!({"type": kind, "status": status});
@@ -62,131 +140,113 @@ fn conditions(at: Moment, pod: &Pod, run: &Run, here: usize) -> Value {
                 new["message"] = message.into();
             }
         }
-        set_condition(&mut all, new, &at.stamp());
+        let mut slot: Vec<Value> = old.iter().filter(|it| it["type"] == kind).cloned().collect();
+        set_condition(&mut slot, new, &at.stamp());
+        all.append(&mut slot);
     };
-    let why = not_ready(pod, run);
-    let inits = !items(&pod.object["spec"]["initContainers"]).is_empty();
-    let initialized = !inits || !matches!(run.life, Life::Starting { .. });
-    let done = (phase(run) == "Succeeded").then(|| ("PodCompleted", String::new()));
-    set("Initialized", initialized, done);
-    set("Ready", ready(run), why.clone());
-    set("ContainersReady", ready(run), why);
-    if let (Some(mpi), true) = (&run.behaviour.mpi, run.started.is_some()) {
-        let waits = matches!(run.life, Life::Barrier);
-        let ranks = mpi.ranks;
-        let why = if waits {
-            ("WaitingForRanks", format!("{here} of {ranks} ranks are here"))
-        } else {
-            ("AllRanksMet", format!("all {ranks} ranks were here"))
-        };
-        let met = !waits && !left_waiting(pod, run);
-        if met || waits {
-            set(BARRIER, met, Some(why));
-        }
+    if place.detail == Detail::Full {
+        let sandbox = run.containers.iter().any(Container::running);
+        set("PodReadyToStartContainers", sandbox, None);
+    }
+    let end = phase(at.now, run);
+    let done = (end == "Succeeded").then(|| ("PodCompleted", String::new()));
+    let initialized = run.initialized(at.now) || run.running();
+    set("Initialized", initialized, done.or_else(|| not_initialized(at.now, run)));
+    let containers_ready = ready(at.now, run);
+    let why = not_ready(at.now, end, run);
+    let gates = if containers_ready { shut_gates(pod) } else { None };
+    set("Ready", containers_ready && gates.is_none(), gates.or_else(|| why.clone()));
+    set("ContainersReady", containers_ready, why);
+    if let Some((met, why)) = barrier(pod, run, place.here) {
+        set(BARRIER, met, Some(why));
+    }
+    let own = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"];
+    let said: Vec<Value> = all.iter().map(|it| it["type"].clone()).collect();
+    let others = old.iter().filter(|it| !said.contains(&it["type"]));
+    all.extend(others.filter(|it| !own.contains(&text(&it["type"]))).cloned());
+    if let Stage::Ended { why: Some(Why::Pressure(_)), .. } = &run.stage {
+        let (_, message) = told(&Why::Pressure("memory"));
+        let new = json!({
+            "type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet",
+            "message": message,
+        });
+        set_condition(&mut all, new, &at.stamp());
     }
     all.into()
 }
 
-/// Whether it ended, or is ending, without ever having met the others.
-fn left_waiting(pod: &Pod, run: &Run) -> bool {
-    let ends = matches!(run.life, Life::Stopping { .. } | Life::Ended { .. });
-    let told = super::super::object::condition(&pod.object, BARRIER);
-    ends && told.is_none_or(|it| it["status"] == "False")
+fn not_initialized(now: Time, run: &Run) -> Option<(&'static str, String)> {
+    if run.initialized(now) || run.running() {
+        return None;
+    }
+    let missing: Vec<&str> = run
+        .containers
+        .iter()
+        .filter(|it| match it.role {
+            Role::Init => it.ended().is_none_or(|exit| exit.code != 0),
+            Role::Sidecar => !it.started(now),
+            Role::Main => false,
+        })
+        .map(|it| &*it.name)
+        .collect();
+    let message = format!("containers with incomplete status: [{}]", missing.join(" "));
+    Some(("ContainersNotInitialized", message))
 }
 
-fn not_ready(pod: &Pod, run: &Run) -> Option<(&'static str, String)> {
-    match phase(run) {
+fn not_ready(now: Time, phase: &str, run: &Run) -> Option<(&'static str, String)> {
+    match phase {
         "Succeeded" => Some(("PodCompleted", String::new())),
         "Failed" => Some(("PodFailed", String::new())),
-        _ if ready(run) => None,
+        _ if ready(now, run) => None,
         _ => {
-            let names = container_names(pod).join(" ");
-            let message = format!("containers with unready status: [{names}]");
+            let waits = run.rank == Rank::Waiting;
+            let unready = |it: &&Container| match it.role {
+                Role::Init => false,
+                Role::Sidecar => !it.ready(now),
+                Role::Main => waits || !it.ready(now),
+            };
+            let names: Vec<&str> =
+                run.containers.iter().filter(unready).map(|it| &*it.name).collect();
+            let message = format!("containers with unready status: [{}]", names.join(" "));
             Some(("ContainersNotReady", message))
         }
     }
 }
 
-pub(super) fn container_names(pod: &Pod) -> Vec<&str> {
-    items(&pod.object["spec"]["containers"])
-        .iter()
-        .map(|container| text(&container["name"]))
-        .collect()
+/// What somebody else must say before the pod counts as ready.
+fn shut_gates(pod: &Pod) -> Option<(&'static str, String)> {
+    let gates = items(&pod.object["spec"]["readinessGates"]).iter();
+    let shut = gates.filter_map(|gate| {
+        let kind = text(&gate["conditionType"]);
+        match condition(&pod.object, kind).map(|it| text(&it["status"])) {
+            Some("True") => None,
+            Some(is) => Some(format!(
+                "the status of pod readiness gate \"{kind}\" is not \"True\", but {is}"
+            )),
+            None => Some(format!(
+                "corresponding condition of pod readiness gate \"{kind}\" does not exist."
+            )),
+        }
+    });
+    let shut: Vec<String> = shut.collect();
+    (!shut.is_empty()).then(|| ("ReadinessGatesNotReady", shut.join(", ")))
 }
 
-fn containers(at: Moment, pod: &Pod, run: &Run) -> Vec<Value> {
-    let last = run.last.map_or(json!({}), |exit| terminated(at, exit));
-    items(&pod.object["spec"]["containers"])
-        .iter()
-        .map(|container| {
-            json!({
-                "name": container["name"],
-                "image": container["image"],
-                "imageID": "",
-                "ready": ready(run),
-                "started": run.running(),
-                "restartCount": run.restarts,
-                "state": state(at, pod, run, text(&container["name"])),
-                "lastState": last,
-            })
-        })
-        .collect()
-}
-
-fn state(at: Moment, pod: &Pod, run: &Run, container: &str) -> Value {
-    match run.life {
-        Life::Starting { .. } => json!({"waiting": {"reason": "ContainerCreating"}}),
-        Life::Barrier | Life::Running { .. } | Life::Stopping { .. } => {
-            let since = run.started.unwrap_or(run.admitted);
-            json!({"running": {"startedAt": at.stamp_of(since)}})
+/// Whether a rank has met the others, once that can be said.
+fn barrier(pod: &Pod, run: &Run, here: usize) -> Option<(bool, (&'static str, String))> {
+    let ranks = run.behaviour.mpi.as_ref()?.ranks;
+    let met = || ("AllRanksMet", format!("all {ranks} ranks were here"));
+    match run.rank {
+        Rank::Waiting if run.running() && matches!(run.stage, Stage::Alive) => {
+            Some((false, ("WaitingForRanks", format!("{here} of {ranks} ranks are here"))))
         }
-        Life::BackOff { wait, .. } => {
-            let (name, namespace, uid) = (&pod.key.name, &pod.key.namespace, &pod.uid);
-            let secs = wait.as_secs();
-            json!({"waiting": {
-                "reason": "CrashLoopBackOff",
-                "message": format!(
-                    "back-off {secs}s restarting failed container={container} \
-                     pod={name}_{namespace}({uid})"
-                ),
-            }})
-        }
-        Life::Ended { at: finished, exit, .. } => {
-            terminated(at, Exit { code: exit, started: run.started.unwrap_or(finished), finished })
+        Rank::Met | Rank::Done => Some((true, met())),
+        Rank::No | Rank::Waiting => {
+            // It ended, or is ending: what was said stays, if it was good.
+            let told = condition(&pod.object, BARRIER)?;
+            (told["status"] == "True").then(|| (true, met()))
         }
     }
-}
-
-fn terminated(at: Moment, exit: Exit) -> Value {
-    let reason = if exit.code == 0 { "Completed" } else { "Error" };
-    json!({"terminated": {
-        "exitCode": exit.code,
-        "reason": reason,
-        "startedAt": at.stamp_of(exit.started),
-        "finishedAt": at.stamp_of(exit.finished),
-    }})
-}
-
-/// Init containers are part of the start-up: they wait until it's over, then they're done.
-fn init_containers(at: Moment, pod: &Pod, run: &Run) -> Vec<Value> {
-    let state = match run.started {
-        None => json!({"waiting": {"reason": "PodInitializing"}}),
-        Some(_) => terminated(at, Exit { code: 0, started: run.admitted, finished: run.admitted }),
-    };
-    items(&pod.object["spec"]["initContainers"])
-        .iter()
-        .map(|container| {
-            json!({
-                "name": container["name"],
-                "image": container["image"],
-                "imageID": "",
-                "ready": run.started.is_some(),
-                "restartCount": 0,
-                "state": state,
-                "lastState": {},
-            })
-        })
-        .collect()
 }
 
 /// Writes on a pod that the node doesn't run it.

@@ -23,6 +23,8 @@ struct Class {
     pods: BTreeSet<Place>,
     /// Didn't fit when last tried, and nothing has changed since.
     parked: bool,
+    /// Pods that didn't fit while others of the class may.
+    apart: BTreeSet<Place>,
     /// Pods that don't say yet why they wait.
     silent: BTreeSet<Place>,
     why: String,
@@ -57,6 +59,7 @@ impl Queue {
         if let Some(class) = self.classes.get_mut(&pod.demand) {
             class.pods.remove(&place(pod));
             class.silent.remove(&place(pod));
+            class.apart.remove(&place(pod));
             if class.pods.is_empty() {
                 self.classes.remove(&pod.demand);
             }
@@ -67,8 +70,27 @@ impl Queue {
     pub(crate) fn stir(&mut self) -> bool {
         for class in self.classes.values_mut() {
             class.parked = false;
+            class.apart.clear();
         }
         !self.classes.is_empty()
+    }
+
+    /// Whether any that waits minds what pods are where.
+    pub(crate) fn minds_pods(&self) -> bool {
+        self.classes.keys().any(|demand| demand.peers.is_some())
+    }
+
+    /// Whether any that waits has volumes.
+    pub(crate) fn minds_volumes(&self) -> bool {
+        self.classes.keys().any(|demand| !demand.claims.is_empty())
+    }
+
+    /// A pod didn't fit, but others of its class may.
+    pub(crate) fn set_apart(&mut self, pod: &Pod) {
+        if let Some(class) = self.classes.get_mut(&pod.demand) {
+            class.apart.insert(place(pod));
+            class.silent.remove(&place(pod));
+        }
     }
 
     /// Classes whose reason is out of date, and may be written again, are tried again.
@@ -85,7 +107,7 @@ impl Queue {
         self.classes
             .values()
             .filter(|class| !class.parked)
-            .filter_map(|class| class.pods.first())
+            .filter_map(|class| class.pods.iter().find(|it| !class.apart.contains(*it)))
             .min()
             .map(|(_, _, key)| key.clone())
     }

@@ -1,135 +1,127 @@
 //! Which columns each kind has, and which function fills them in.
+//!
+//! What the columns are comes from `schema/columns.txt`; the descriptions of many of them lie in the
+//! schemas of the fields that they show.
+
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use serde_json::{Value, json};
 
-use super::{At, Row, pods, small, text, workloads};
-use crate::kube::{Kind, Printed};
+use super::{At, Row, pods, small, stored, workloads};
+use crate::kube::{Kind, Printed, schemas};
 
-/// One column of a built-in kind.
-pub(super) struct Column {
-    name: &'static str,
-    kind: &'static str,
-    wide: bool,
+/// The columns of every kind, as tables define them.
+fn heads() -> &'static BTreeMap<&'static str, Vec<Value>> {
+    static HEADS: OnceLock<BTreeMap<&'static str, Vec<Value>>> = OnceLock::new();
+    HEADS.get_or_init(|| {
+        let mut all: BTreeMap<&'static str, Vec<Value>> = BTreeMap::new();
+        for line in include_str!("../../../schema/columns.txt").lines() {
+            if let Some((kind, head)) = head(line) {
+                all.entry(kind).or_default().push(head);
+            }
+        }
+        all
+    })
 }
 
-impl Column {
-    /// The column as a table defines it.
-    pub(super) fn head(&self) -> Value {
-        let format = if self.name == "Name" { "name" } else { "" };
+fn head(line: &'static str) -> Option<(&'static str, Value)> {
+    let mut parts = line.splitn(6, '|');
+    let kind = parts.next()?;
+    let (name, of, format) = (parts.next()?, parts.next()?, parts.next()?);
+    let priority: u8 = parts.next()?.parse().ok()?;
+    let description = parts.next()?;
+    let description = match description.strip_prefix('@') {
+        Some(place) => described(place),
+        None => description,
+    };
+    Some((
+        kind,
         json!({
-            "name": self.name, "type": self.kind, "format": format,
-            "description": "", "priority": u8::from(self.wide),
-        })
-    }
+            "name": name, "type": of, "format": format, "description": description,
+            "priority": priority,
+        }),
+    ))
 }
 
-const fn shown(name: &'static str) -> Column {
-    Column { name, kind: "string", wide: false }
-}
-
-const fn number(name: &'static str) -> Column {
-    Column { name, kind: "integer", wide: false }
-}
-
-const fn wide(name: &'static str) -> Column {
-    Column { name, kind: "string", wide: true }
-}
-
-macro_rules! heads {
-    ($($made:ident $name:literal),* $(,)?) => { const { &[$($made($name)),*] } };
+/// What a schema says of one of its fields, or of itself.
+fn described(place: &str) -> &'static str {
+    let (schema, field) = place.split_once(' ').unwrap_or((place, ""));
+    let schema = schema.replace(".v1beta1.", ".v1.");
+    let found = schemas::all().get(&schema).map(|schema| match field {
+        "" => &schema["description"],
+        field => &schema["properties"][field]["description"],
+    });
+    found.and_then(Value::as_str).unwrap_or("")
 }
 
 /// A kind's columns and what fills them.
-pub(super) fn columns(kind: &Kind) -> (&'static [Column], Row) {
-    match kind.key {
-        "pods" => (POD, pods::row),
-        "nodes" => (NODE, small::node),
-        "namespaces" => (heads![shown "Name", shown "Status", shown "Age"], small::namespace),
-        "events" => (EVENT, small::event),
-        "configmaps" => (heads![shown "Name", shown "Data", shown "Age"], small::config_map),
-        "secrets" => (heads![shown "Name", shown "Type", shown "Data", shown "Age"], small::secret),
-        "services" => (SERVICE, small::service),
-        "persistentvolumeclaims" => (CLAIM, small::claim),
-        "deployments.apps" => (DEPLOYMENT, workloads::deployment),
-        "replicasets.apps" => (REPLICA_SET, workloads::replica_set),
-        "statefulsets.apps" => (
-            heads![shown "Name", shown "Ready", shown "Age", wide "Containers", wide "Images"],
-            workloads::stateful_set,
-        ),
-        "daemonsets.apps" => (DAEMON_SET, workloads::daemon_set),
-        "jobs.batch" => (JOB, workloads::job),
-        "cronjobs.batch" => (CRON_JOB, workloads::cron_job),
-        "poddisruptionbudgets.policy" => (BUDGET, small::budget),
-        "leases.coordination.k8s.io" => {
-            (heads![shown "Name", shown "Holder", shown "Age"], small::lease)
-        }
-        "priorityclasses.scheduling.k8s.io" => (PRIORITY, small::priority_class),
+pub(super) fn columns(kind: &Kind) -> (Vec<Value>, Row) {
+    let row: Row = match kind.key {
+        "pods" => pods::row,
+        "nodes" => small::node,
+        "namespaces" => small::namespace,
+        "events" | "events.events.k8s.io" => small::event,
+        "configmaps" => small::config_map,
+        "secrets" => small::secret,
+        "services" => small::service,
+        "persistentvolumeclaims" => stored::claim,
+        "persistentvolumes" => stored::volume,
+        "storageclasses.storage.k8s.io" => stored::storage_class,
+        "volumeattributesclasses.storage.k8s.io" => stored::attributes_class,
+        "volumeattachments.storage.k8s.io" => stored::attachment,
+        "csidrivers.storage.k8s.io" => stored::csi_driver,
+        "csinodes.storage.k8s.io" => stored::csi_node,
+        "csistoragecapacities.storage.k8s.io" => stored::capacity,
+        "deployments.apps" => workloads::deployment,
+        "replicasets.apps" | "replicationcontrollers" => workloads::replica_set,
+        "statefulsets.apps" => workloads::stateful_set,
+        "daemonsets.apps" => workloads::daemon_set,
+        "controllerrevisions.apps" => workloads::revision,
+        "jobs.batch" => workloads::job,
+        "cronjobs.batch" => workloads::cron_job,
+        "podtemplates" => workloads::pod_template,
+        "horizontalpodautoscalers.autoscaling" => workloads::autoscaler,
+        "poddisruptionbudgets.policy" => small::budget,
+        "leases.coordination.k8s.io" => small::lease,
+        "priorityclasses.scheduling.k8s.io" => small::priority_class,
+        "podgroups.scheduling.k8s.io" => workloads::pod_group,
         "rolebindings.rbac.authorization.k8s.io"
-        | "clusterrolebindings.rbac.authorization.k8s.io" => (BINDING, small::role_binding),
-        "roles.rbac.authorization.k8s.io"
-        | "clusterroles.rbac.authorization.k8s.io"
-        | "customresourcedefinitions.apiextensions.k8s.io" => {
-            (heads![shown "Name", shown "Created At"], small::created)
-        }
+        | "clusterrolebindings.rbac.authorization.k8s.io" => small::role_binding,
         "mutatingwebhookconfigurations.admissionregistration.k8s.io"
-        | "validatingwebhookconfigurations.admissionregistration.k8s.io" => {
-            (heads![shown "Name", number "Webhooks", shown "Age"], small::webhooks)
-        }
-        _ => (heads![shown "Name", shown "Age"], small::plain),
-    }
+        | "validatingwebhookconfigurations.admissionregistration.k8s.io" => small::webhooks,
+        "ingresses.networking.k8s.io" => stored::ingress,
+        "ingressclasses.networking.k8s.io" => stored::ingress_class,
+        "networkpolicies.networking.k8s.io" => stored::network_policy,
+        "ipaddresses.networking.k8s.io" => stored::ip_address,
+        "endpoints" => stored::endpoints,
+        "endpointslices.discovery.k8s.io" => stored::endpoint_slice,
+        "runtimeclasses.node.k8s.io" => stored::runtime_class,
+        "resourceclaims.resource.k8s.io" => stored::device_claim,
+        "resourceslices.resource.k8s.io" => stored::device_slice,
+        "serviceaccounts"
+        | "workloads.scheduling.k8s.io"
+        | "deviceclasses.resource.k8s.io"
+        | "resourceclaimtemplates.resource.k8s.io" => small::plain,
+        _ => return (fallback(), small::created),
+    };
+    (heads().get(kind.kind).cloned().unwrap_or_else(fallback), row)
 }
 
-const POD: &[Column] = heads![
-    shown "Name", shown "Ready", shown "Status", shown "Restarts", shown "Age", wide "IP",
-    wide "Node", wide "Nominated Node", wide "Readiness Gates",
-];
-const NODE: &[Column] = heads![
-    shown "Name", shown "Status", shown "Roles", shown "Age", shown "Version", wide "Internal-IP",
-    wide "External-IP", wide "OS-Image", wide "Kernel-Version", wide "Container-Runtime",
-];
-const EVENT: &[Column] = heads![
-    shown "Last Seen", shown "Type", shown "Reason", shown "Object", wide "Subobject",
-    wide "Source", shown "Message", wide "First Seen", wide "Count", wide "Name",
-];
-const SERVICE: &[Column] = heads![
-    shown "Name", shown "Type", shown "Cluster-IP", shown "External-IP", shown "Port(s)",
-    shown "Age", wide "Selector",
-];
-const CLAIM: &[Column] = heads![
-    shown "Name", shown "Status", shown "Volume", shown "Capacity", shown "Access Modes",
-    shown "StorageClass", shown "VolumeAttributesClass", shown "Age", wide "VolumeMode",
-];
-const DEPLOYMENT: &[Column] = heads![
-    shown "Name", shown "Ready", shown "Up-to-date", shown "Available", shown "Age",
-    wide "Containers", wide "Images", wide "Selector",
-];
-const REPLICA_SET: &[Column] = heads![
-    shown "Name", number "Desired", number "Current", number "Ready", shown "Age",
-    wide "Containers", wide "Images", wide "Selector",
-];
-const DAEMON_SET: &[Column] = heads![
-    shown "Name", number "Desired", number "Current", number "Ready", number "Up-to-date",
-    number "Available", shown "Node Selector", shown "Age", wide "Containers", wide "Images",
-    wide "Selector",
-];
-const JOB: &[Column] = heads![
-    shown "Name", shown "Status", shown "Completions", shown "Duration", shown "Age",
-    wide "Containers", wide "Images", wide "Selector",
-];
-const CRON_JOB: &[Column] = heads![
-    shown "Name", shown "Schedule", shown "Timezone", shown "Suspend", number "Active",
-    shown "Last Schedule", shown "Age", wide "Containers", wide "Images", wide "Selector",
-];
-const BUDGET: &[Column] = heads![
-    shown "Name", shown "Min Available", shown "Max Unavailable", number "Allowed Disruptions",
-    shown "Age",
-];
-const PRIORITY: &[Column] = heads![
-    shown "Name", number "Value", shown "Global-Default", shown "Age", shown "PreemptionPolicy",
-];
-const BINDING: &[Column] = heads![
-    shown "Name", shown "Role", shown "Age", wide "Users", wide "Groups", wide "ServiceAccounts",
-];
+/// What a kind has for which nobody thought of columns.
+fn fallback() -> Vec<Value> {
+    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let described = |field: &str| described(&format!("{META} {field}"));
+    vec![
+        json!({
+            "name": "Name", "type": "string", "format": "name", "description": described("name"),
+            "priority": 0,
+        }),
+        json!({
+            "name": "Created At", "type": "date", "format": "",
+            "description": described("creationTimestamp"), "priority": 0,
+        }),
+    ]
+}
 
 /// A column that a CustomResourceDefinition prints.
 pub(super) fn custom(column: &Printed) -> Value {
@@ -141,15 +133,40 @@ pub(super) fn custom(column: &Printed) -> Value {
 
 /// The cells of a custom resource.
 pub(super) fn custom_cells(at: At, columns: &[Printed], object: &Value) -> Vec<Value> {
-    columns
-        .iter()
-        .map(|column| match column.value(object) {
-            Some(value) if column.kind == "date" => at.since(value).into(),
-            Some(Value::String(word)) => word.as_str().into(),
-            Some(value) if column.kind == "string" => value.to_string().into(),
-            Some(value) => value.clone(),
-            None => Value::Null,
-        })
-        .map(|cell| if text(&cell) == "<unknown>" { Value::Null } else { cell })
-        .collect()
+    let cell = |column: &Printed| {
+        let values = column.values(object);
+        let first = *values.first()?;
+        match column.kind.as_str() {
+            "date" => Some(at.since(first)).filter(|it| it != "<unknown>").map(Into::into),
+            "string" => {
+                let words: Vec<String> = values
+                    .iter()
+                    .map(|value| value.as_str().map_or_else(|| value.to_string(), Into::into))
+                    .collect();
+                Some(words.join(" ").into())
+            }
+            "integer" | "number" => Some(first).filter(|it| it.is_number()).cloned(),
+            "boolean" => Some(first).filter(|it| it.is_boolean()).cloned(),
+            _ => Some(first.clone()),
+        }
+    };
+    columns.iter().map(|column| cell(column).unwrap_or(Value::Null)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_sim::{Epoch, Seed};
+
+    use super::*;
+    use crate::KubeApi;
+
+    #[test]
+    fn every_kind_has_as_many_cells_as_columns() {
+        let api = KubeApi::new(Epoch::DEFAULT, Seed(1));
+        for kind in api.kinds().iter() {
+            let (heads, row) = columns(kind);
+            let cells = row(At { now: 0 }, &json!({"metadata": {"name": "x"}}));
+            assert_eq!(heads.len(), cells.len(), "{}", kind.key);
+        }
+    }
 }

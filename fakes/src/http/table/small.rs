@@ -114,41 +114,34 @@ pub(super) fn service(at: At, it: &Value) -> Vec<Value> {
         };
         format!("{}{node}/{}", count(&port["port"]), text(&port["protocol"]))
     });
-    let external = list(&spec["externalIPs"]).iter().map(text).collect::<Vec<_>>().join(",");
     vec![
         name(it),
         text(&spec["type"]).into(),
         or(text(&spec["clusterIP"]), "<none>").into(),
-        or(&external, "<none>").into(),
+        outside(it).into(),
         or(&ports.collect::<Vec<_>>().join(","), "<none>").into(),
         at.age(it),
         pairs(&spec["selector"]).into(),
     ]
 }
 
-/// The cells of a PersistentVolumeClaim.
-pub(super) fn claim(at: At, it: &Value) -> Vec<Value> {
-    let (spec, status) = (&it["spec"], &it["status"]);
-    let modes = list(&status["accessModes"]).iter().map(|mode| match text(mode) {
-        "ReadWriteOnce" => "RWO",
-        "ReadOnlyMany" => "ROX",
-        "ReadWriteMany" => "RWX",
-        "ReadWriteOncePod" => "RWOP",
-        other => other,
-    });
-    let deleting = !it["metadata"]["deletionTimestamp"].is_null();
-    let phase = if deleting { "Terminating" } else { text(&status["phase"]) };
-    vec![
-        name(it),
-        phase.into(),
-        text(&spec["volumeName"]).into(),
-        text(&status["capacity"]["storage"]).into(),
-        modes.collect::<Vec<_>>().join(",").into(),
-        text(&spec["storageClassName"]).into(),
-        or(text(&spec["volumeAttributesClassName"]), "<unset>").into(),
-        at.age(it),
-        or(text(&spec["volumeMode"]), "<unset>").into(),
-    ]
+/// Where a Service is reached from outside.
+fn outside(it: &Value) -> String {
+    let spec = &it["spec"];
+    let external = list(&spec["externalIPs"]).iter().map(text).collect::<Vec<_>>().join(",");
+    match text(&spec["type"]) {
+        "ExternalName" => or(text(&spec["externalName"]), "<none>"),
+        "LoadBalancer" => {
+            let places = list(&it["status"]["loadBalancer"]["ingress"]).iter().map(|place| {
+                let ip = text(&place["ip"]);
+                if ip.is_empty() { text(&place["hostname"]) } else { ip }
+            });
+            let all: Vec<&str> =
+                places.chain(Some(external.as_str()).filter(|it| !it.is_empty())).collect();
+            or(&all.join(","), "<pending>")
+        }
+        _ => or(&external, "<none>"),
+    }
 }
 
 /// The cells of a PodDisruptionBudget.

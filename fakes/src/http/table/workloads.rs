@@ -17,9 +17,10 @@ fn containers(spec: &Value) -> [Value; 2] {
     [column("name"), column("image")]
 }
 
-fn selector(spec: &Value) -> Value {
-    let labels = pairs(&spec["selector"]["matchLabels"]);
-    let rules = list(&spec["selector"]["matchExpressions"]).iter().map(|rule| {
+/// A selector as text.
+pub(super) fn selector(selector: &Value) -> Value {
+    let labels = pairs(&selector["matchLabels"]);
+    let rules = list(&selector["matchExpressions"]).iter().map(|rule| {
         let values = list(&rule["values"]).iter().map(text).collect::<Vec<_>>().join(",");
         let key = text(&rule["key"]);
         match text(&rule["operator"]) {
@@ -46,7 +47,7 @@ pub(super) fn deployment(at: At, it: &Value) -> Vec<Value> {
         at.age(it),
         names,
         images,
-        selector(spec),
+        selector(&spec["selector"]),
     ]
 }
 
@@ -62,7 +63,7 @@ pub(super) fn replica_set(at: At, it: &Value) -> Vec<Value> {
         at.age(it),
         names,
         images,
-        selector(spec),
+        selector(&spec["selector"]),
     ]
 }
 
@@ -89,7 +90,7 @@ pub(super) fn daemon_set(at: At, it: &Value) -> Vec<Value> {
         at.age(it),
         names,
         images,
-        selector(spec),
+        selector(&spec["selector"]),
     ]
 }
 
@@ -116,7 +117,7 @@ pub(super) fn job(at: At, it: &Value) -> Vec<Value> {
         at.age(it),
         names,
         images,
-        selector(spec),
+        selector(&spec["selector"]),
     ]
 }
 
@@ -152,6 +153,107 @@ pub(super) fn cron_job(at: At, it: &Value) -> Vec<Value> {
         at.age(it),
         names,
         images,
-        selector(&spec["jobTemplate"]["spec"]),
+        selector(&spec["jobTemplate"]["spec"]["selector"]),
     ]
+}
+
+/// The cells of a ControllerRevision.
+pub(super) fn revision(at: At, it: &Value) -> Vec<Value> {
+    let owners = list(&it["metadata"]["ownerReferences"]);
+    let owner = owners.iter().find(|owner| owner["controller"] == true);
+    let owner = owner.map_or("<none>".to_owned(), |owner| {
+        let group = text(&owner["apiVersion"]).split_once('/').map_or("", |(group, _)| group);
+        let kind = text(&owner["kind"]).to_lowercase();
+        let dot = if group.is_empty() { "" } else { "." };
+        format!("{kind}{dot}{group}/{}", text(&owner["name"]))
+    });
+    vec![name(it), owner.into(), count(&it["revision"]).into(), at.age(it)]
+}
+
+/// The cells of a PodTemplate.
+pub(super) fn pod_template(_: At, it: &Value) -> Vec<Value> {
+    let [names, images] = containers(&it["template"]["spec"]);
+    vec![name(it), names, images, super::stored::labels(&it["template"]["metadata"]["labels"])]
+}
+
+/// The cells of a PodGroup of `scheduling.k8s.io`, in whichever version.
+pub(super) fn pod_group(at: At, it: &Value) -> Vec<Value> {
+    let spec = &it["spec"];
+    let policy = if spec["schedulingPolicy"]["gang"].is_null() { "Basic" } else { "Gang" };
+    let workload = match text(&spec["podGroupTemplateRef"]["workload"]["workloadName"]) {
+        "" => text(&spec["workloadRef"]["workloadName"]),
+        name => name,
+    };
+    let find = |kind: &str| super::condition(it, kind);
+    let status = match (find("DisruptionTarget"), find("PodGroupScheduled")) {
+        (Some(target), _) => text(&target["reason"]),
+        (None, Some(scheduled)) if scheduled["status"] == "True" => "Scheduled",
+        (None, Some(_)) => "Unschedulable",
+        (None, None) => "Pending",
+    };
+    vec![name(it), policy.into(), or(workload, "<none>").into(), status.into(), at.age(it)]
+}
+
+/// The cells of a HorizontalPodAutoscaler.
+pub(super) fn autoscaler(at: At, it: &Value) -> Vec<Value> {
+    let (spec, status) = (&it["spec"], &it["status"]);
+    let of = &spec["scaleTargetRef"];
+    let least = match spec["minReplicas"].as_i64() {
+        Some(least) => least.to_string(),
+        None => "<unset>".to_owned(),
+    };
+    vec![
+        name(it),
+        format!("{}/{}", text(&of["kind"]), text(&of["name"])).into(),
+        metrics(list(&spec["metrics"]), list(&status["currentMetrics"])).into(),
+        least.into(),
+        count(&spec["maxReplicas"]).into(),
+        count(&status["currentReplicas"]).into(),
+        at.age(it),
+    ]
+}
+
+/// `cpu: 30%/80%, memory: 1Gi/2Gi`: what is, and what should be.
+fn metrics(wanted: &[Value], current: &[Value]) -> String {
+    let mut all = vec![];
+    for (place, metric) in wanted.iter().enumerate() {
+        let (part, label) = match text(&metric["type"]) {
+            "Resource" => ("resource", format!("{}: ", text(&metric["resource"]["name"]))),
+            "ContainerResource" => {
+                ("containerResource", format!("{}: ", text(&metric["containerResource"]["name"])))
+            }
+            "Pods" => ("pods", String::new()),
+            "Object" => ("object", String::new()),
+            "External" => ("external", String::new()),
+            _ => {
+                all.push("<unknown type>".to_owned());
+                continue;
+            }
+        };
+        let target = &metric[part]["target"];
+        let is = current.get(place).map_or(&Value::Null, |it| &it[part]["current"]);
+        let key = match text(&target["type"]) {
+            "Utilization" => "averageUtilization",
+            "AverageValue" => "averageValue",
+            _ => "value",
+        };
+        let mark = if key == "averageValue" && part != "resource" { " (avg)" } else { "" };
+        let (is, should) = (amount(is, key, "<unknown>"), amount(target, key, "<auto>"));
+        all.push(format!("{label}{is}/{should}{mark}"));
+    }
+    match all.len() {
+        0 => "<none>".to_owned(),
+        n if n > 2 => format!("{} + {} more...", all[..2].join(", "), n - 2),
+        _ => all.join(", "),
+    }
+}
+
+/// An amount of a metric, or a share of one.
+fn amount(of: &Value, key: &str, nothing: &str) -> String {
+    match (of[key].as_i64(), of[key].as_str()) {
+        (Some(share), _) if key == "averageUtilization" => format!("{share}%"),
+        (Some(number), _) => number.to_string(),
+        (None, Some(amount)) => amount.to_owned(),
+        (None, None) => nothing.to_owned(),
+    }
 }

@@ -3,23 +3,55 @@
 
 use serde_json::{Value, json};
 
-use crate::kube::{Call, KubeApi, object};
+use crate::kube::{Call, KubeApi, object, status::Refusal};
 
 const MOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 impl KubeApi {
     /// Completes a pod that is made or changed.
-    pub(crate) fn complete_pod(&mut self, call: &Call<'_>, pod: &mut Value, created: bool) {
+    pub(crate) fn complete_pod(
+        &mut self,
+        call: &Call<'_>,
+        pod: &mut Value,
+        created: bool,
+    ) -> Result<(), Refusal> {
         if !self.full || call.target.kind.key != "pods" {
-            return;
+            return Ok(());
         }
         tolerate(pod);
         spell_out(pod);
+        if !created {
+            return Ok(());
+        }
+        let account = self.account_of(call, pod)?;
         let spec = &pod["spec"];
-        if created && spec["automountServiceAccountToken"] != false && !has_token(spec) {
+        let own = spec["automountServiceAccountToken"].as_bool();
+        let mounts = own.unwrap_or(account["automountServiceAccountToken"] != false);
+        if object::items(spec, &["imagePullSecrets"]).is_empty() {
+            let secrets = object::items(&account, &["imagePullSecrets"]);
+            if !secrets.is_empty() {
+                object::set(pod, &["spec", "imagePullSecrets"], json!(secrets));
+            }
+        }
+        if mounts && !has_token(&pod["spec"]) {
             let volume = self.identities.name("kube-api-access-");
             mount_token(pod, &volume);
         }
+        Ok(())
+    }
+
+    /// The account that a pod runs as. Static pods of nodes have none.
+    fn account_of(&self, call: &Call<'_>, pod: &Value) -> Result<Value, Refusal> {
+        let name = object::text(pod, &["spec", "serviceAccountName"]);
+        let namespace = call.target.namespace;
+        let found = self.get("serviceaccounts", namespace, name);
+        found.map(|it| Value::clone(it)).ok_or_else(|| {
+            let why = format!(
+                "error looking up service account {namespace}/{name}: serviceaccount \"{name}\" \
+                 not found"
+            );
+            Refusal::forbidden(call.target.kind, object::name(pod), &why)
+        })
     }
 }
 

@@ -1,10 +1,12 @@
-//! Admission that the server does itself: the priority of pods.
+//! Admission that the server does itself: the priority of pods, the class of claims.
 
 use serde_json::Value;
 
 use crate::kube::{Call, KubeApi, object, status::Refusal};
 
 const CLASSES: &str = "priorityclasses.scheduling.k8s.io";
+const STORAGE_CLASSES: &str = "storageclasses.storage.k8s.io";
+const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
 impl KubeApi {
     /// Gives a new pod the number that its PriorityClass stands for.
@@ -43,5 +45,26 @@ impl KubeApi {
         let policy = policy.unwrap_or_else(|| "PreemptLowerPriority".into());
         object::default(spec, "preemptionPolicy", policy);
         Ok(())
+    }
+
+    /// Gives a claim that names no class the one that is for such claims.
+    pub(crate) fn choose_class(&self, call: &Call<'_>, claim: &mut Value) {
+        if call.target.kind.key != "persistentvolumeclaims"
+            || object::at(claim, &["spec", "storageClassName"]).is_some()
+        {
+            return;
+        }
+        let is_default = |class: &&std::sync::Arc<Value>| {
+            class["metadata"]["annotations"][DEFAULT_CLASS] == "true"
+        };
+        // Of several, the newest; of those, the first by name.
+        let time =
+            |class: &Value| object::text(class, &["metadata", "creationTimestamp"]).to_owned();
+        let mut classes: Vec<_> = self.list(STORAGE_CLASSES).filter(is_default).collect();
+        classes.sort_by_key(|class| std::cmp::Reverse(time(class)));
+        if let Some(class) = classes.first() {
+            let name = object::name(class).to_owned();
+            object::map_mut(claim, "spec").insert("storageClassName".into(), name.into());
+        }
     }
 }

@@ -1,14 +1,14 @@
-//! One webhook of a configuration: read, checked, and asked whether a write concerns it.
+//! One webhook of a configuration, and whether a write concerns it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{conditions::Condition, review::Subject};
+use super::{Place, ReviewCall, conditions::Condition, review::Subject};
 use crate::kube::{
-    kinds::Kind,
-    object::{self, at, items, text},
+    base64,
+    object::{items, text},
+    path::Target,
     selector::LabelSelector,
     status::Refusal,
-    validate::FieldError,
 };
 
 /// When a webhook is called.
@@ -23,11 +23,13 @@ pub(crate) enum Phase {
 pub(crate) struct Hook {
     pub(crate) phase: Phase,
     pub(crate) name: String,
-    /// The path that is called.
-    pub(crate) path: String,
-    /// The whole address, for texts.
-    address: String,
+    place: Place,
+    path: String,
+    ca_bundle: Vec<u8>,
+    timeout_secs: u64,
     pub(crate) ignores_failure: bool,
+    /// Only the version that a rule names will do, not one that the kind has too.
+    exact: bool,
     /// Whether it wants to see the object again if a later one changed it.
     pub(crate) reinvoke: bool,
     rules: Vec<Rule>,
@@ -48,135 +50,55 @@ struct Rule {
 /// The webhooks of a configuration that was accepted.
 pub(super) fn of(configuration: &Value, phase: Phase) -> Vec<Hook> {
     let hooks = items(configuration, &["webhooks"]).iter();
-    hooks.filter_map(|hook| read(hook, phase, "webhooks").ok()).collect()
+    hooks.filter_map(|hook| read(hook, phase)).collect()
 }
 
-/// Fills in what a configuration left open.
-pub(crate) fn defaults(configuration: &mut Value) {
-    let mutating = configuration["kind"] == "MutatingWebhookConfiguration";
-    let hooks = configuration.get_mut("webhooks").and_then(Value::as_array_mut);
-    let maps = hooks.into_iter().flatten().filter_map(Value::as_object_mut);
-    for hook in maps {
-        object::default(hook, "failurePolicy", "Fail");
-        object::default(hook, "matchPolicy", "Equivalent");
-        object::default(hook, "namespaceSelector", json!({}));
-        object::default(hook, "objectSelector", json!({}));
-        object::default(hook, "timeoutSeconds", 10);
-        if mutating {
-            object::default(hook, "reinvocationPolicy", "Never");
-        }
-        let rules = hook.get_mut("rules").and_then(Value::as_array_mut);
-        for rule in rules.into_iter().flatten().filter_map(Value::as_object_mut) {
-            object::default(rule, "scope", "*");
-        }
-    }
+/// Reads one webhook of a configuration that was accepted.
+fn read(hook: &Value, phase: Phase) -> Option<Hook> {
+    let selector = |key: &str| LabelSelector::from_object(&hook[key]).ok();
+    let conditions = items(hook, &["matchConditions"]).iter();
+    let conditions = conditions.map(|it| Condition::parse(text(it, &["expression"])).ok());
+    let (place, path) = address(&hook["clientConfig"]);
+    let bundle = base64::decode(text(hook, &["clientConfig", "caBundle"]));
+    Some(Hook {
+        phase,
+        name: text(hook, &["name"]).to_owned(),
+        place,
+        path,
+        ca_bundle: bundle.unwrap_or_default(),
+        timeout_secs: hook["timeoutSeconds"].as_u64().unwrap_or(10),
+        ignores_failure: text(hook, &["failurePolicy"]) == "Ignore",
+        exact: text(hook, &["matchPolicy"]) == "Exact",
+        reinvoke: text(hook, &["reinvocationPolicy"]) == "IfNeeded",
+        rules: items(hook, &["rules"]).iter().map(Rule::read).collect(),
+        namespaces: selector("namespaceSelector")?,
+        objects: selector("objectSelector")?,
+        conditions: conditions.collect::<Option<_>>()?,
+    })
 }
 
-/// What is wrong with a configuration.
-pub(crate) fn validate(configuration: &Value) -> Vec<FieldError> {
-    let mut errors = vec![];
-    let mut names = vec![];
-    for (index, hook) in items(configuration, &["webhooks"]).iter().enumerate() {
-        let field = format!("webhooks[{index}]");
-        let name = text(hook, &["name"]);
-        if names.contains(&name) {
-            errors.push(FieldError::duplicate(format!("{field}.name"), name));
-        }
-        names.push(name);
-        errors.extend(read(hook, Phase::Mutating, &field).err().unwrap_or_default());
-    }
-    errors
-}
-
-/// Reads one webhook, or says all that is wrong with it.
-fn read(hook: &Value, phase: Phase, field: &str) -> Result<Hook, Vec<FieldError>> {
-    let mut errors = check(hook, field);
-    let mut selector = |key: &str| {
-        LabelSelector::from_object(&hook[key]).unwrap_or_else(|why| {
-            errors.push(FieldError::invalid(format!("{field}.{key}"), &hook[key], &why));
-            LabelSelector::default()
-        })
-    };
-    let (namespaces, objects) = (selector("namespaceSelector"), selector("objectSelector"));
-    let mut conditions = vec![];
-    for (index, condition) in items(hook, &["matchConditions"]).iter().enumerate() {
-        match Condition::parse(text(condition, &["expression"])) {
-            Ok(condition) => conditions.push(condition),
-            Err(why) => {
-                let field = format!("{field}.matchConditions[{index}].expression");
-                errors.push(FieldError::invalid(field, &condition["expression"], &why));
-            }
-        }
-    }
-    let (path, address) = address(&hook["clientConfig"]);
-    match errors.is_empty() {
-        false => Err(errors),
-        true => Ok(Hook {
-            phase,
-            name: text(hook, &["name"]).to_owned(),
-            path,
-            address,
-            ignores_failure: text(hook, &["failurePolicy"]) == "Ignore",
-            reinvoke: text(hook, &["reinvocationPolicy"]) == "IfNeeded",
-            rules: items(hook, &["rules"]).iter().map(Rule::read).collect(),
-            namespaces,
-            objects,
-            conditions,
-        }),
-    }
-}
-
-fn check(hook: &Value, field: &str) -> Vec<FieldError> {
-    let mut errors = vec![];
-    let name = text(hook, &["name"]);
-    if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
-        let why = "should be a domain with at least three segments separated by dots";
-        errors.push(FieldError::invalid(format!("{field}.name"), &name.into(), why));
-    }
-    let url = at(hook, &["clientConfig", "url"]).is_some();
-    let service = at(hook, &["clientConfig", "service"]).is_some();
-    if url == service {
-        let why = "exactly one of url or service is required";
-        errors.push(FieldError::required(format!("{field}.clientConfig"), why));
-    }
-    if !matches!(text(hook, &["sideEffects"]), "None" | "NoneOnDryRun") {
-        let why = "must specify one of None, NoneOnDryRun";
-        errors.push(FieldError::required(format!("{field}.sideEffects"), why));
-    }
-    if !items(hook, &["admissionReviewVersions"]).iter().any(|version| version == "v1") {
-        let why = "must specify one of v1, v1beta1";
-        errors.push(FieldError::required(format!("{field}.admissionReviewVersions"), why));
-    }
-    let known = [
-        ("failurePolicy", ["Fail", "Ignore"]),
-        ("matchPolicy", ["Equivalent", "Exact"]),
-        ("reinvocationPolicy", ["Never", "IfNeeded"]),
-    ];
-    for (key, values) in known {
-        let value = text(hook, &[key]);
-        if !value.is_empty() && !values.contains(&value) {
-            errors.push(FieldError::unsupported(format!("{field}.{key}"), value, &values));
-        }
-    }
-    errors
-}
-
-/// The path and the whole address of a client configuration.
-fn address(config: &Value) -> (String, String) {
+/// Where a client configuration leads, and the path there.
+fn address(config: &Value) -> (Place, String) {
     let url = text(config, &["url"]);
     if !url.is_empty() {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        let path = rest.find('/').map_or("/", |start| &rest[start..]);
-        return (path.to_owned(), url.to_owned());
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(443)),
+            _ => (authority, 443),
+        };
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let path = if path.is_empty() { "/" } else { path };
+        return (Place::Url { host, port }, path.to_owned());
     }
-    let service = |key| text(config, &["service", key]);
+    let service = |key| text(config, &["service", key]).to_owned();
     let path = match service("path") {
-        "" => "/",
+        path if path.is_empty() => "/".to_owned(),
         path => path,
     };
-    let port = config["service"]["port"].as_u64().unwrap_or(443);
-    let host = format!("{}.{}.svc:{port}", service("name"), service("namespace"));
-    (path.to_owned(), format!("https://{host}{path}"))
+    let port = config["service"]["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    let (namespace, name) = (service("namespace"), service("name"));
+    (Place::Service { namespace, name, port: port.unwrap_or(443) }, path)
 }
 
 impl Rule {
@@ -194,7 +116,9 @@ impl Rule {
         }
     }
 
-    fn concerns(&self, kind: &Kind, subresource: Option<&str>, operation: &str) -> bool {
+    /// The version in which the webhook sees a request that the rule is about.
+    fn matched<'a>(&self, target: &Target<'a>, operation: &str, exact: bool) -> Option<&'a str> {
+        let kind = target.kind;
         let any =
             |words: &[String], word: &str| words.iter().any(|known| known == "*" || known == word);
         let scope = match self.scope.as_str() {
@@ -202,14 +126,15 @@ impl Rule {
             "Cluster" => !kind.namespaced,
             _ => true,
         };
-        // matchPolicy Equivalent: any version of the kind will do.
-        let version = kind.versions.iter().any(|version| any(&self.versions, version));
-        let resource = self.resources.iter().any(|rule| names(rule, kind.resource, subresource));
-        scope
-            && version
-            && resource
+        let names = |rule: &String| names(rule, kind.resource, target.subresource);
+        let concerned = scope
+            && self.resources.iter().any(names)
             && any(&self.operations, operation)
-            && any(&self.groups, kind.group)
+            && any(&self.groups, kind.group);
+        // matchPolicy Equivalent: any version of the kind will do.
+        let others = kind.versions.iter().copied().filter(|_| !exact);
+        let mut versions = std::iter::once(target.version).chain(others);
+        versions.find(|version| any(&self.versions, version)).filter(|_| concerned)
     }
 }
 
@@ -229,37 +154,61 @@ fn names(rule: &str, resource: &str, subresource: Option<&str>) -> bool {
 }
 
 impl Hook {
-    /// Whether the webhook is to be called. An error is a match condition that has no answer.
-    pub(super) fn concerns(
+    /// The version in which the webhook sees the write, if it is to be called. An error is a match
+    /// condition that has no answer.
+    pub(super) fn concerns<'a>(
         &self,
-        subject: &Subject<'_>,
+        subject: &Subject<'a>,
         namespace_labels: Option<&Value>,
-    ) -> Result<bool, String> {
+    ) -> Result<Option<&'a str>, String> {
         let target = &subject.call.target;
-        let kind = target.kind;
         let operation = subject.operation.as_str();
-        let ruled = |rule: &Rule| rule.concerns(kind, target.subresource, operation);
+        let version = self.rules.iter().find_map(|it| it.matched(target, operation, self.exact));
         let labelled = |object: Option<&Value>| {
             object.is_some_and(|object| self.objects.matches(&object["metadata"]["labels"]))
         };
-        let concerned = kind.group != "admissionregistration.k8s.io"
-            && self.rules.iter().any(ruled)
+        let concerned = target.kind.group != "admissionregistration.k8s.io"
+            && version.is_some()
             && namespace_labels.is_none_or(|labels| self.namespaces.matches(labels))
             && (labelled(subject.object) || labelled(subject.old.map(|old| &**old)));
         if !concerned {
-            return Ok(false);
+            return Ok(None);
         }
+        // One that doesn't hold settles it, whatever errors the others are.
+        let mut errors = vec![];
         for condition in &self.conditions {
-            if !condition.holds(subject)? {
-                return Ok(false);
+            match condition.holds(subject) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(why) => errors.push(why),
             }
         }
-        Ok(true)
+        match errors.as_slice() {
+            [] => Ok(version),
+            [one] => Err(one.clone()),
+            many => Err(format!("[{}]", many.join(", "))),
+        }
+    }
+
+    /// The call that puts a review to the webhook.
+    pub(super) fn call(&self, review: Value) -> ReviewCall {
+        ReviewCall {
+            hook: self.name.clone(),
+            place: self.place.clone(),
+            path: self.path.clone(),
+            ca_bundle: self.ca_bundle.clone(),
+            timeout_secs: self.timeout_secs,
+            review,
+        }
     }
 
     /// How a failed call names its request.
     pub(super) fn post(&self) -> String {
-        format!("Post \"{}?timeout=10s\"", self.address)
+        let host = match &self.place {
+            Place::Url { host, port } => format!("{host}:{port}"),
+            Place::Service { namespace, name, port } => format!("{name}.{namespace}.svc:{port}"),
+        };
+        format!("Post \"https://{host}{}?timeout={}s\"", self.path, self.timeout_secs)
     }
 
     /// 500: the webhook could not be asked, and its word matters.

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Operation;
-use crate::kube::{
-    Call, base64,
-    object::{self, text},
+use crate::{
+    Method, Request,
+    kube::{
+        Call, base64,
+        object::{self, text},
+    },
 };
 
 /// The write that admission is about.
@@ -33,29 +36,47 @@ pub(super) enum Verdict {
     },
 }
 
-/// The review that a webhook gets.
+/// The review that a webhook gets, in the version that was asked for.
 pub(super) fn request(uid: &str, subject: &Subject<'_>) -> Value {
+    request_in(uid, subject, subject.call.target.version)
+}
+
+/// The review that a webhook gets, in a version that it knows.
+pub(super) fn request_in(uid: &str, subject: &Subject<'_>, version: &str) -> Value {
     let target = &subject.call.target;
     let kind = target.kind;
-    let version = target.version;
-    let gvk = json!({"group": kind.group, "version": version, "kind": kind.kind});
-    let gvr = json!({"group": kind.group, "version": version, "resource": kind.resource});
+    let group = kind.group;
+    // Some parts of objects have a kind of their own.
+    let (kind_group, own) = match (kind.key, target.subresource) {
+        ("pods", Some("binding")) => ("", "Binding"),
+        ("pods", Some("eviction")) => ("policy", "Eviction"),
+        (_, Some("scale")) => ("autoscaling", "Scale"),
+        _ => (group, kind.kind),
+    };
+    let gvk = |version: &str| json!({"group": kind_group, "version": version, "kind": own});
+    let gvr =
+        |version: &str| json!({"group": group, "version": version, "resource": kind.resource});
     let named = subject.object.map_or("", |object| object::name(object));
     let mut request = json!({
         "uid": uid,
-        "kind": gvk,
-        "resource": gvr,
-        "requestKind": gvk,
-        "requestResource": gvr,
+        "kind": gvk(version),
+        "resource": gvr(version),
+        "requestKind": gvk(target.version),
+        "requestResource": gvr(target.version),
         "name": target.name.unwrap_or(named),
         "operation": subject.operation.as_str(),
-        "userInfo": user_info(&subject.call.user),
+        "userInfo": user_info(subject.call.request),
         "dryRun": subject.call.request.query("dryRun").is_some(),
-        "options": null,
+        "options": options(subject),
     });
     // Large values are set: `json!` would take them apart and build them anew.
-    request["object"] = subject.object.cloned().into();
-    request["oldObject"] = subject.old.map(|old| Value::clone(old)).into();
+    let whole = kind_group == group && own == kind.kind;
+    let shown = |object: &Value| match whole {
+        true => kind.in_version(version, object),
+        false => object.clone(),
+    };
+    request["object"] = subject.object.map(shown).into();
+    request["oldObject"] = subject.old.map(|old| shown(old)).into();
     if !target.namespace.is_empty() {
         request["namespace"] = target.namespace.into();
     }
@@ -68,8 +89,40 @@ pub(super) fn request(uid: &str, subject: &Subject<'_>) -> Value {
     review
 }
 
-/// A user with the groups that authentication gives everybody.
-fn user_info(user: &str) -> Value {
+/// What the request asks for beside the object.
+fn options(subject: &Subject<'_>) -> Value {
+    let request = subject.call.request;
+    let kind = match (subject.operation, request.method) {
+        (Operation::Delete, _) => "DeleteOptions",
+        (_, Method::Post) => "CreateOptions",
+        (_, Method::Put) => "UpdateOptions",
+        _ => "PatchOptions",
+    };
+    let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+    for key in ["fieldManager", "fieldValidation"] {
+        if let Some(value) = request.query(key) {
+            options[key] = value.into();
+        }
+    }
+    if request.query("dryRun").is_some() {
+        options["dryRun"] = json!(["All"]);
+    }
+    if let (Operation::Delete, Some(Value::Object(body))) = (subject.operation, &request.body) {
+        for key in ["gracePeriodSeconds", "preconditions", "propagationPolicy"] {
+            if let Some(value) = body.get(key) {
+                options[key] = value.clone();
+            }
+        }
+    }
+    options
+}
+
+/// Who asks: with the groups that authentication found, or those that everybody has.
+fn user_info(request: &Request) -> Value {
+    let user = request.user.as_str();
+    if !request.groups.is_empty() {
+        return json!({"username": user, "groups": request.groups});
+    }
     let mut groups = vec![];
     if let Some(account) = user.strip_prefix("system:serviceaccount:") {
         groups.push("system:serviceaccounts".to_owned());
@@ -81,6 +134,12 @@ fn user_info(user: &str) -> Value {
     }
     groups.push("system:authenticated".to_owned());
     json!({"username": user, "groups": groups})
+}
+
+/// What a webhook wants the client to be told.
+pub(super) fn warnings(answer: &Value) -> Vec<String> {
+    let all = object::items(answer, &["response", "warnings"]).iter();
+    all.filter_map(Value::as_str).map(Into::into).collect()
 }
 
 /// Reads a webhook's answer.

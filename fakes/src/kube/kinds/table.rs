@@ -1,6 +1,6 @@
 //! Every kind that is served from the start, a row each.
 
-use super::{Kind, StatusWrites};
+use super::{Kind, StatusWrites, VERBS, convert};
 use crate::kube::strategy::Strategy;
 
 /// The key of mutating webhook configurations.
@@ -11,10 +11,11 @@ pub(crate) const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8
 pub(crate) const VALIDATING: &str = "validatingwebhookconfigurations.admissionregistration.k8s.io";
 
 /// A namespaced core kind with nothing special; rows say how they differ.
-const PLAIN: Kind = Kind {
+pub(super) const PLAIN: Kind = Kind {
     key: "",
     group: "",
     versions: &["v1"],
+    stored: "",
     resource: "",
     kind: "",
     short: &[],
@@ -29,10 +30,17 @@ const PLAIN: Kind = Kind {
     fields: &[],
     strategy: Strategy::PLAIN,
     definition: None,
+    alias: "",
+    convert: |_, _, _| {},
+    verbs: VERBS,
+    refuses: "",
 };
 
 /// What `kubectl get all` shows.
-const ALL: &[&str] = &["all"];
+pub(super) const ALL: &[&str] = &["all"];
+
+/// What extends the API.
+pub(super) const EXTENSIONS: &[&str] = &["api-extensions"];
 
 /// Roles and who has them.
 const RBAC: Kind = Kind { group: "rbac.authorization.k8s.io", ..PLAIN };
@@ -185,20 +193,26 @@ pub(super) static KINDS: &[Kind] = &[
     Kind {
         key: "podgroups.scheduling.k8s.io",
         group: "scheduling.k8s.io",
-        versions: &["v1alpha2"],
+        versions: &["v1alpha2", "v1alpha3", "v1beta1"],
+        stored: "v1beta1",
         resource: "podgroups",
         kind: "PodGroup",
         status: StatusWrites::WithMetadata,
         generation: true,
+        strategy: Strategy::GROUP,
+        convert: convert::pod_group,
         ..PLAIN
     },
     Kind {
         key: "workloads.scheduling.k8s.io",
         group: "scheduling.k8s.io",
-        versions: &["v1alpha2"],
+        versions: &["v1alpha2", "v1alpha3", "v1beta1"],
+        stored: "v1beta1",
         resource: "workloads",
         kind: "Workload",
         generation: true,
+        strategy: Strategy::WORKLOAD,
+        convert: convert::workload,
         ..PLAIN
     },
     Kind {
@@ -206,6 +220,7 @@ pub(super) static KINDS: &[Kind] = &[
         group: "admissionregistration.k8s.io",
         resource: "mutatingwebhookconfigurations",
         kind: "MutatingWebhookConfiguration",
+        categories: EXTENSIONS,
         namespaced: false,
         generation: true,
         unconditional: false,
@@ -217,13 +232,21 @@ pub(super) static KINDS: &[Kind] = &[
         group: "admissionregistration.k8s.io",
         resource: "validatingwebhookconfigurations",
         kind: "ValidatingWebhookConfiguration",
+        categories: EXTENSIONS,
         namespaced: false,
         generation: true,
         unconditional: false,
         strategy: Strategy::WEBHOOKS,
         ..PLAIN
     },
-    Kind { key: "secrets", resource: "secrets", kind: "Secret", ..PLAIN },
+    Kind {
+        key: "secrets",
+        resource: "secrets",
+        kind: "Secret",
+        fields: &["type"],
+        strategy: Strategy::SECRET,
+        ..PLAIN
+    },
     Kind {
         key: "services",
         resource: "services",
@@ -232,6 +255,7 @@ pub(super) static KINDS: &[Kind] = &[
         categories: ALL,
         status: StatusWrites::WithMetadata,
         returns_deleted: true,
+        fields: &["spec.clusterIP", "spec.type"],
         strategy: Strategy::SERVICE,
         ..PLAIN
     },
@@ -241,6 +265,7 @@ pub(super) static KINDS: &[Kind] = &[
         resource: "limitranges",
         kind: "LimitRange",
         short: &["limits"],
+        refuses: "limits of namespaces are not enforced here",
         ..PLAIN
     },
     Kind {
@@ -250,6 +275,7 @@ pub(super) static KINDS: &[Kind] = &[
         short: &["quota"],
         status: StatusWrites::WithMetadata,
         returns_deleted: true,
+        refuses: "quotas are not enforced here",
         ..PLAIN
     },
     Kind {
@@ -259,6 +285,7 @@ pub(super) static KINDS: &[Kind] = &[
         short: &["pvc"],
         status: StatusWrites::WithMetadata,
         returns_deleted: true,
+        strategy: Strategy::CLAIM,
         ..PLAIN
     },
     Kind {
@@ -269,6 +296,7 @@ pub(super) static KINDS: &[Kind] = &[
         namespaced: false,
         status: StatusWrites::WithMetadata,
         returns_deleted: true,
+        strategy: Strategy::VOLUME,
         ..PLAIN
     },
     Kind {
@@ -312,6 +340,7 @@ pub(super) static KINDS: &[Kind] = &[
         categories: ALL,
         status: StatusWrites::WithMetadata,
         generation: true,
+        strategy: Strategy::CRON_JOB,
         ..PLAIN
     },
     Kind {
@@ -322,20 +351,29 @@ pub(super) static KINDS: &[Kind] = &[
         short: &["pdb"],
         status: StatusWrites::WithMetadata,
         generation: true,
+        strategy: Strategy::BUDGET,
         ..PLAIN
     },
     Kind {
         key: "horizontalpodautoscalers.autoscaling",
         group: "autoscaling",
-        versions: &["v2"],
+        versions: &["v2", "v1"],
         resource: "horizontalpodautoscalers",
         kind: "HorizontalPodAutoscaler",
         short: &["hpa"],
         categories: ALL,
         status: StatusWrites::WithMetadata,
+        strategy: Strategy::AUTOSCALER,
+        convert: convert::autoscaler,
         ..PLAIN
     },
-    Kind { key: "roles.rbac.authorization.k8s.io", resource: "roles", kind: "Role", ..RBAC },
+    Kind {
+        key: "roles.rbac.authorization.k8s.io",
+        resource: "roles",
+        kind: "Role",
+        strategy: Strategy::ROLE,
+        ..RBAC
+    },
     Kind {
         key: "rolebindings.rbac.authorization.k8s.io",
         resource: "rolebindings",
@@ -348,6 +386,7 @@ pub(super) static KINDS: &[Kind] = &[
         resource: "clusterroles",
         kind: "ClusterRole",
         namespaced: false,
+        strategy: Strategy::ROLE,
         ..RBAC
     },
     Kind {
@@ -364,7 +403,7 @@ pub(super) static KINDS: &[Kind] = &[
         resource: "customresourcedefinitions",
         kind: "CustomResourceDefinition",
         short: &["crd", "crds"],
-        categories: &["api-extensions"],
+        categories: EXTENSIONS,
         namespaced: false,
         status: StatusWrites::WithMetadata,
         generation: true,
@@ -379,6 +418,7 @@ pub(super) static KINDS: &[Kind] = &[
         kind: "ResourceSlice",
         namespaced: false,
         fields: &["spec.nodeName", "spec.driver"],
+        strategy: Strategy::DEVICE_SLICE,
         ..DEVICES
     },
     Kind {
@@ -386,12 +426,14 @@ pub(super) static KINDS: &[Kind] = &[
         resource: "resourceclaims",
         kind: "ResourceClaim",
         status: StatusWrites::WithMetadata,
+        strategy: Strategy::DEVICE_CLAIM,
         ..DEVICES
     },
     Kind {
         key: "resourceclaimtemplates.resource.k8s.io",
         resource: "resourceclaimtemplates",
         kind: "ResourceClaimTemplate",
+        strategy: Strategy::DEVICE_CLAIM_TEMPLATE,
         ..DEVICES
     },
     Kind {
@@ -429,6 +471,31 @@ pub(super) static KINDS: &[Kind] = &[
         generation: true,
         unconditional: false,
         strategy: Strategy::NODE_SET,
+        ..PLAIN
+    },
+    Kind {
+        key: "jobsets.jobset.x-k8s.io",
+        group: "jobset.x-k8s.io",
+        versions: &["v1alpha2"],
+        resource: "jobsets",
+        kind: "JobSet",
+        custom: true,
+        status: StatusWrites::Alone,
+        generation: true,
+        unconditional: false,
+        ..PLAIN
+    },
+    Kind {
+        key: "leaderworkersets.leaderworkerset.x-k8s.io",
+        group: "leaderworkerset.x-k8s.io",
+        resource: "leaderworkersets",
+        kind: "LeaderWorkerSet",
+        short: &["lws"],
+        custom: true,
+        status: StatusWrites::Alone,
+        scale: true,
+        generation: true,
+        unconditional: false,
         ..PLAIN
     },
 ];

@@ -14,7 +14,6 @@ use crate::{
     kube::{
         Call, KubeApi,
         admission::Webhooks,
-        decode,
         status::Refusal,
         watch::shown,
         write::{By, Part},
@@ -35,14 +34,13 @@ impl KubeApi {
         }
         let target = &call.target;
         let body = call.request.body.clone().unwrap_or(Value::Null);
-        let mut config = decode::object(call, body)?;
+        let mut config = self.read_object(call, body)?;
         if object::name(&config) != name {
             return Err(Refusal::bad_request(format!(
                 "the name of the object ({}) does not match the name on the URL ({name})",
                 object::name(&config)
             )));
         }
-        self.check_fields(call, &mut config)?;
         let Some(old) = self.store.get(target.kind, target.namespace, name).cloned() else {
             return self.create(call, hooks);
         };

@@ -11,12 +11,18 @@ use crate::kube::{kinds::Kind, schemas};
 /// A schema, where there is one.
 pub(super) type Schema = Option<&'static Value>;
 
+/// A field that tells a list's items apart, and what it is in items that don't say.
+pub(super) struct Key {
+    name: &'static str,
+    default: Option<&'static Value>,
+}
+
 /// How a value is merged.
 pub(super) enum Merge {
     /// Field by field.
     Map,
     /// Item by item, told apart by these keys.
-    Keyed(Vec<&'static str>),
+    Keyed(Vec<Key>),
     /// Item by item, each a value of its own.
     Set,
     /// All at once.
@@ -25,10 +31,11 @@ pub(super) enum Merge {
 
 /// The schema of a kind's objects.
 pub(super) fn root(kind: &Kind) -> Schema {
-    if let Some(schema) = kind.schema() {
+    if let Some(schema) = kind.schema(kind.stored_version()) {
         return Some(schema);
     }
-    schemas::all().get(schemas::name(kind.group, kind.stored_version(), kind.kind)?)
+    let group = if kind.alias.is_empty() { kind.group } else { "" };
+    schemas::all().get(schemas::name(group, kind.stored_version(), kind.kind)?)
 }
 
 /// The schema of a field.
@@ -54,10 +61,7 @@ pub(super) fn merge(schema: Schema, value: &Value) -> Merge {
         Value::Object(_) if schema["x-kubernetes-map-type"] == "atomic" => Merge::Whole,
         Value::Object(_) => Merge::Map,
         Value::Array(_) => match schema["x-kubernetes-list-type"].as_str() {
-            Some("map") => {
-                let keys = schema["x-kubernetes-list-map-keys"].as_array();
-                Merge::Keyed(keys.into_iter().flatten().filter_map(Value::as_str).collect())
-            }
+            Some("map") => Merge::Keyed(keys(schema)),
             Some("set") => Merge::Set,
             _ => Merge::Whole,
         },
@@ -65,13 +69,17 @@ pub(super) fn merge(schema: Schema, value: &Value) -> Merge {
     }
 }
 
+fn keys(schema: &'static Value) -> Vec<Key> {
+    let names = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten();
+    let default = |name| field(item(Some(schema)), name, &["item".into()])?.get("default");
+    names.filter_map(Value::as_str).map(|name| Key { name, default: default(name) }).collect()
+}
+
 /// A list's item as a part of a path.
-pub(super) fn key_of(keys: &[&str], item: &Value) -> String {
-    let parts: serde_json::Map<String, Value> = keys
-        .iter()
-        .filter(|key| !item[**key].is_null())
-        .map(|key| ((*key).to_owned(), item[*key].clone()))
-        .collect();
+pub(super) fn key_of(keys: &[Key], item: &Value) -> String {
+    let value = |key: &Key| item.get(key.name).filter(|it| !it.is_null()).or(key.default).cloned();
+    let parts: serde_json::Map<String, Value> =
+        keys.iter().filter_map(|key| Some((key.name.to_owned(), value(key)?))).collect();
     format!("k:{}", Value::Object(parts))
 }
 

@@ -1,15 +1,16 @@
-//! Jobs, Deployments, ReplicaSets: controllers' instructions with a pod template inside.
+//! Deployments, ReplicaSets, StatefulSets, DaemonSets: instructions with a pod template inside.
 
 use serde_json::{Map, Value, json};
 
-use super::pod_spec;
+use super::{budget::share_errors, pod_spec};
 use crate::kube::{
     object::{self, at, text},
     selector::LabelSelector,
     validate::{FieldError, labels},
 };
 
-fn template_defaults(spec: &mut Map<String, Value>) {
+/// Fills in what the template of a workload left open.
+pub(super) fn template_defaults(spec: &mut Map<String, Value>) {
     if let Some(template) = spec.get_mut("template") {
         pod_spec::defaults(object::map_mut(template, "spec"));
         let metadata = template.get_mut("metadata").and_then(Value::as_object_mut);
@@ -17,102 +18,6 @@ fn template_defaults(spec: &mut Map<String, Value>) {
             metadata.remove("creationTimestamp");
         }
     }
-}
-
-/// Fills in what a Job left open.
-pub(super) fn job_defaults(job: &mut Value) {
-    let template = at(job, &["spec", "template", "metadata", "labels"]).cloned();
-    if let (None, Some(labels)) = (at(job, &["metadata", "labels"]), template) {
-        object::metadata_mut(job).insert("labels".into(), labels);
-    }
-    let spec = object::map_mut(job, "spec");
-    if !spec.contains_key("parallelism") && !spec.contains_key("completions") {
-        spec.insert("completions".into(), 1.into());
-    }
-    object::default(spec, "parallelism", 1);
-    object::default(spec, "backoffLimit", 6);
-    object::default(spec, "completionMode", "NonIndexed");
-    object::default(spec, "suspend", false);
-    object::default(spec, "manualSelector", false);
-    object::default(spec, "podReplacementPolicy", "TerminatingOrFailed");
-    template_defaults(spec);
-}
-
-/// A new Job selects its pods by its own uid.
-pub(super) fn job_prepare(job: &mut Value) {
-    job["status"] = json!({});
-    if job["spec"]["manualSelector"] == true {
-        return;
-    }
-    let (uid, name) = (object::uid(job).to_owned(), object::name(job).to_owned());
-    let template = &job["spec"]["template"]["metadata"]["labels"];
-    // Without labels of its own the Job got its template's, and keeps looking like it.
-    let alike = template.is_object() && job["metadata"]["labels"] == *template;
-    let key = "batch.kubernetes.io/controller-uid";
-    let generated = [
-        (key, &uid),
-        ("controller-uid", &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("job-name", &name),
-    ];
-    let spec = object::map_mut(job, "spec");
-    spec.insert("selector".into(), json!({"matchLabels": {key: uid}}));
-    let template = spec.entry("template").or_insert(json!({}));
-    let labels = object::metadata_mut(template).entry("labels").or_insert(json!({}));
-    for (key, value) in generated {
-        labels[key] = value.as_str().into();
-    }
-    let labels = labels.clone();
-    if alike {
-        object::metadata_mut(job).insert("labels".into(), labels);
-    }
-}
-
-/// What is wrong with a Job.
-pub(super) fn job_validate(job: &Value) -> Vec<FieldError> {
-    let spec = &job["spec"];
-    let mut errors = vec![];
-    for key in ["parallelism", "completions", "backoffLimit", "ttlSecondsAfterFinished"] {
-        errors.extend(count_error(spec, key));
-    }
-    let (mode, modes) = (text(spec, &["completionMode"]), ["NonIndexed", "Indexed"]);
-    if !modes.contains(&mode) {
-        errors.push(FieldError::unsupported("spec.completionMode", mode, &modes));
-    }
-    if mode == "Indexed" && at(spec, &["completions"]).is_none() {
-        let why = "when completion mode is Indexed";
-        errors.push(FieldError::required("spec.completions", why));
-    }
-    errors.extend(template_errors(spec));
-    let field = "spec.template.spec.restartPolicy";
-    if text(spec, &["template", "spec", "restartPolicy"]) == "Always" {
-        let why = "valid values: \"OnFailure\", \"Never\"";
-        errors.push(FieldError::required(field, why));
-    }
-    errors
-}
-
-/// What is wrong with a change of a Job.
-pub(super) fn job_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    let (new, old) = (&new["spec"], &old["spec"]);
-    let mut errors = vec![];
-    let elastic = text(old, &["completionMode"]) == "Indexed"
-        && new["completions"] == new["parallelism"]
-        && old["completions"] == old["parallelism"];
-    let mut fixed = vec!["selector", "completionMode"];
-    if !elastic {
-        fixed.push("completions");
-    }
-    if old["suspend"] != true {
-        fixed.push("template");
-    }
-    for key in fixed {
-        if new[key] != old[key] {
-            let field = format!("spec.{key}");
-            errors.push(FieldError::invalid(field, &new[key], "field is immutable"));
-        }
-    }
-    errors
 }
 
 /// Fills in what a Deployment left open.
@@ -157,7 +62,10 @@ pub(super) fn stateful_set_defaults(set: &mut Value) {
     if let Some(update) = spec.get_mut("updateStrategy").and_then(Value::as_object_mut) {
         object::default(update, "type", "RollingUpdate");
         if update["type"] == "RollingUpdate" {
-            object::default(update, "rollingUpdate", json!({"partition": 0}));
+            let rolling = update.entry("rollingUpdate").or_insert(json!({}));
+            if let Some(rolling) = rolling.as_object_mut() {
+                object::default(rolling, "partition", 0);
+            }
         }
     }
     template_defaults(spec);
@@ -171,7 +79,11 @@ pub(super) fn daemon_set_defaults(set: &mut Value) {
     if let Some(update) = spec.get_mut("updateStrategy").and_then(Value::as_object_mut) {
         object::default(update, "type", "RollingUpdate");
         if update["type"] == "RollingUpdate" {
-            object::default(update, "rollingUpdate", json!({"maxUnavailable": 1, "maxSurge": 0}));
+            let rolling = update.entry("rollingUpdate").or_insert(json!({}));
+            if let Some(rolling) = rolling.as_object_mut() {
+                object::default(rolling, "maxUnavailable", 1);
+                object::default(rolling, "maxSurge", 0);
+            }
         }
     }
     template_defaults(spec);
@@ -185,18 +97,22 @@ pub(super) fn set_prepare(set: &mut Value) {
     };
 }
 
-/// What is wrong with a Deployment or ReplicaSet.
+/// What is wrong with a Deployment, ReplicaSet, StatefulSet or DaemonSet.
 pub(super) fn set_validate(set: &Value) -> Vec<FieldError> {
     let spec = &set["spec"];
-    let mut errors: Vec<FieldError> = count_error(spec, "replicas").into_iter().collect();
+    let mut errors = vec![];
+    for key in ["replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+        errors.extend(count_error(spec, key, "spec"));
+    }
     match LabelSelector::from_object(&spec["selector"]) {
         _ if at(spec, &["selector"]).is_none() => {
             errors.push(FieldError::required("spec.selector", ""));
         }
         Err(why) => errors.push(FieldError::invalid("spec.selector", &spec["selector"], &why)),
         Ok(selector) if selector.is_empty() => {
-            let why = "empty selector is invalid for deployment";
-            errors.push(FieldError::invalid("spec.selector", &spec["selector"], why));
+            let kind = text(set, &["kind"]).to_lowercase();
+            let why = format!("empty selector is invalid for {kind}");
+            errors.push(FieldError::invalid("spec.selector", &spec["selector"], &why));
         }
         Ok(selector) => {
             let labels = &spec["template"]["metadata"]["labels"];
@@ -207,7 +123,7 @@ pub(super) fn set_validate(set: &Value) -> Vec<FieldError> {
             }
         }
     }
-    errors.extend(template_errors(spec));
+    errors.extend(template_errors(spec, "spec"));
     let policy = text(spec, &["template", "spec", "restartPolicy"]);
     if policy != "Always" {
         let field = "spec.template.spec.restartPolicy";
@@ -216,7 +132,129 @@ pub(super) fn set_validate(set: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with a change of a Deployment or ReplicaSet.
+/// What is wrong with a Deployment.
+pub(super) fn deployment_validate(deployment: &Value) -> Vec<FieldError> {
+    let mut errors = set_validate(deployment);
+    let strategy = &deployment["spec"]["strategy"];
+    let rolling = &strategy["rollingUpdate"];
+    match text(strategy, &["type"]) {
+        "Recreate" if !rolling.is_null() => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(FieldError::forbidden("spec.strategy.rollingUpdate", why));
+        }
+        "Recreate" => {}
+        "RollingUpdate" => errors.extend(rolling_errors(rolling, "spec.strategy.rollingUpdate")),
+        other => {
+            let known = ["Recreate", "RollingUpdate"];
+            errors.push(FieldError::unsupported("spec.strategy.type", other, &known));
+        }
+    }
+    errors
+}
+
+fn rolling_errors(rolling: &Value, field: &str) -> Vec<FieldError> {
+    let mut errors = vec![];
+    for key in ["maxUnavailable", "maxSurge"] {
+        let value = &rolling[key];
+        let field = format!("{field}.{key}");
+        // More than all may be made at once, but not more than all be missing.
+        let over = key == "maxSurge" && value.as_str().is_some_and(|it| it.ends_with('%'));
+        let found = share_errors(value, &field);
+        errors.extend(found.into_iter().filter(|it| !over || !it.to_string().contains("100%")));
+    }
+    let nothing = |key: &str| rolling[key] == 0 || rolling[key] == "0%";
+    if nothing("maxUnavailable") && nothing("maxSurge") {
+        let why = "may not be 0 when `maxSurge` is 0";
+        let field = format!("{field}.maxUnavailable");
+        errors.push(FieldError::invalid(field, &rolling["maxUnavailable"], why));
+    }
+    errors
+}
+
+/// What is wrong with a StatefulSet.
+pub(super) fn stateful_set_validate(set: &Value) -> Vec<FieldError> {
+    let spec = &set["spec"];
+    let mut errors = set_validate(set);
+    let rows: [(&[&str], &[&str]); 4] = [
+        (&["podManagementPolicy"], &["OrderedReady", "Parallel"]),
+        (&["updateStrategy", "type"], &["OnDelete", "RollingUpdate"]),
+        (&["persistentVolumeClaimRetentionPolicy", "whenDeleted"], &["Delete", "Retain"]),
+        (&["persistentVolumeClaimRetentionPolicy", "whenScaled"], &["Delete", "Retain"]),
+    ];
+    for (path, known) in rows {
+        let word = text(spec, path);
+        if !known.contains(&word) {
+            let field = format!("spec.{}", path.join("."));
+            errors.push(FieldError::unsupported(field, word, known));
+        }
+    }
+    let partition = &spec["updateStrategy"]["rollingUpdate"]["partition"];
+    if partition.as_i64().is_some_and(|count| count < 0) {
+        let field = "spec.updateStrategy.rollingUpdate.partition";
+        let why = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid(field, partition, why));
+    }
+    errors
+}
+
+const STATEFUL: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', \
+     'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' \
+     and 'minReadySeconds' are forbidden";
+
+/// What may not change in a StatefulSet.
+pub(super) fn stateful_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let fixed = |set: &Value| {
+        let mut spec = set["spec"].clone();
+        for key in [
+            "replicas",
+            "ordinals",
+            "template",
+            "updateStrategy",
+            "revisionHistoryLimit",
+            "persistentVolumeClaimRetentionPolicy",
+            "minReadySeconds",
+        ] {
+            spec.as_object_mut().and_then(|map| map.remove(key));
+        }
+        spec
+    };
+    match fixed(new) == fixed(old) {
+        true => vec![],
+        false => vec![FieldError::forbidden("spec", STATEFUL)],
+    }
+}
+
+/// What is wrong with a DaemonSet.
+pub(super) fn daemon_set_validate(set: &Value) -> Vec<FieldError> {
+    let mut errors = set_validate(set);
+    let update = &set["spec"]["updateStrategy"];
+    match text(update, &["type"]) {
+        "OnDelete" => {}
+        "RollingUpdate" => {
+            let rolling = &update["rollingUpdate"];
+            let field = "spec.updateStrategy.rollingUpdate";
+            for key in ["maxUnavailable", "maxSurge"] {
+                errors.extend(share_errors(&rolling[key], &format!("{field}.{key}")));
+            }
+            let some = |key: &str| rolling[key] != 0 && rolling[key] != "0%";
+            let why = match (some("maxUnavailable"), some("maxSurge")) {
+                (true, true) => Some("may not be set when maxUnavailable is non-zero"),
+                (false, false) => Some("cannot be 0 when maxUnavailable is 0"),
+                _ => None,
+            };
+            errors.extend(why.map(|why| {
+                FieldError::invalid(format!("{field}.maxSurge"), &rolling["maxSurge"], why)
+            }));
+        }
+        other => {
+            let known = ["OnDelete", "RollingUpdate"];
+            errors.push(FieldError::unsupported("spec.updateStrategy.type", other, &known));
+        }
+    }
+    errors
+}
+
+/// What may not change in a Deployment, ReplicaSet or DaemonSet.
 pub(super) fn set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let (new, old) = (&new["spec"]["selector"], &old["spec"]["selector"]);
     match new == old {
@@ -225,19 +263,35 @@ pub(super) fn set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     }
 }
 
-fn template_errors(spec: &Value) -> Vec<FieldError> {
+/// What is wrong with the template of a workload.
+pub(super) fn template_errors(spec: &Value, field: &str) -> Vec<FieldError> {
+    let field = format!("{field}.template");
     let Some(template) = at(spec, &["template"]) else {
-        return vec![FieldError::required("spec.template", "")];
+        return vec![FieldError::required(field, "")];
     };
-    let mut errors = labels(at(template, &["metadata", "labels"]), "spec.template.metadata.labels");
-    errors.extend(pod_spec::validate(&template["spec"], "spec.template.spec"));
+    let at_labels = format!("{field}.metadata.labels");
+    let mut errors = labels(at(template, &["metadata", "labels"]), &at_labels);
+    errors.extend(pod_spec::validate(&template["spec"], &format!("{field}.spec")));
     errors
 }
 
-fn count_error(spec: &Value, key: &str) -> Option<FieldError> {
+/// What is wrong with a count.
+pub(super) fn count_error(spec: &Value, key: &str, field: &str) -> Option<FieldError> {
     let value = at(spec, &[key])?;
     let range = 0..=i64::from(i32::MAX);
     let good = value.as_i64().is_some_and(|value| range.contains(&value));
     let why = "must be greater than or equal to 0";
-    (!good).then(|| FieldError::invalid(format!("spec.{key}"), value, why))
+    (!good).then(|| FieldError::invalid(format!("{field}.{key}"), value, why))
+}
+
+/// Fills in what a template of pods that stands alone left open.
+pub(super) fn pod_template_defaults(template: &mut Value) {
+    if let Some(map) = template.as_object_mut() {
+        template_defaults(map);
+    }
+}
+
+/// What is wrong with a template of pods that stands alone.
+pub(super) fn pod_template_validate(template: &Value) -> Vec<FieldError> {
+    pod_spec::validate(&template["template"]["spec"], "template.spec")
 }
