@@ -29,7 +29,7 @@ use drawbridge_sim::{Fact, Slurmctld, Time};
 
 pub(crate) use self::ownership::mark;
 use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
-use crate::{object::Object, scenario::Scenario};
+use crate::{object::Object, scenario::Scenario, world::process::Life};
 
 /// How often everything is counted again.
 const RECOUNT_EVERY: u64 = 4096;
@@ -87,17 +87,37 @@ impl Laws {
         self.bounds.bridge_down();
     }
 
-    /// The bridge heard something.
-    pub(crate) fn told(&mut self, input: &Input) {
-        let Input::SlurmReplied { outcome: Ok(reply), .. } = input else { return };
+    /// Whether the bridge can reach Slurm at all: while it can't, nobody can ask more of it.
+    pub(crate) fn slurm_within_reach(&mut self, now: Time, within_reach: bool) {
+        self.bounds.slurm_within_reach(now, within_reach);
+    }
+
+    /// Something went wrong that isn't the bridge's fault: until then, nobody can ask more of it.
+    pub(crate) fn disturbed_until(&mut self, until: Time) {
+        self.bounds.disturbed_until(until);
+    }
+
+    /// The bridge heard something, in this life of its, where replies may overtake each other.
+    pub(crate) fn told(&mut self, life: Option<Life>, input: &Input) {
+        let Input::SlurmReplied { call, outcome: Ok(reply) } = input else { return };
+        let asked = life.map(|life| (life, *call));
         match reply {
-            SlurmReply::Job(Some(job)) => self.bindings.observed(job),
-            SlurmReply::Jobs(jobs) => jobs.iter().for_each(|job| self.bindings.observed(job)),
+            SlurmReply::Job(Some(job)) => self.bindings.observed(asked, job),
+            SlurmReply::Jobs(jobs) => {
+                jobs.iter().for_each(|job| self.bindings.observed(asked, job));
+            }
             SlurmReply::Job(None)
             | SlurmReply::Submitted { .. }
             | SlurmReply::States(_)
             | SlurmReply::Nodes(_)
             | SlurmReply::Done => {}
+        }
+    }
+
+    /// The bridge sends a request.
+    pub(crate) fn sends(&mut self, effect: &Effect) {
+        if let Effect::Kube { request, .. } = effect {
+            self.bindings.sends(request);
         }
     }
 

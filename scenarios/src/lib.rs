@@ -7,7 +7,9 @@
 //! [`run`] plays a scenario and judges it; [`Recording`] plays it so that every moment can be seen
 //! again. The world itself starts at [`World::step`].
 
+mod aftermath;
 pub mod expect;
+pub mod fault;
 pub mod format;
 mod frame;
 mod laws;
@@ -19,12 +21,19 @@ mod recording;
 mod report;
 mod rows;
 mod scenario;
+mod swarm;
+pub mod wire;
 mod world;
 
+pub use aftermath::{Aftermath, Finding};
 pub use format::ScenarioError;
 pub use frame::{Frame, JobRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
 pub use recording::Recording;
 pub use report::{Report, Run, run};
 pub use scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step};
-pub use world::World;
+pub use swarm::Swarm;
+pub use world::{
+    World,
+    trial::{NEWS, Seen},
+};

@@ -45,6 +45,8 @@ pub struct Report {
     pub nodes: Vec<NodeRow>,
     /// Counters at the end.
     pub metrics: BTreeMap<String, u64>,
+    /// What the bridge had to be allowed to do in Kubernetes: `create pods/binding`.
+    pub permissions: Vec<String>,
     /// Settings that the model knows but doesn't honour yet.
     pub notes: Vec<String>,
 }
@@ -77,19 +79,46 @@ impl Run {
 /// Plays a scenario and judges it.
 pub fn run(scenario: &Scenario, seed: Seed) -> Run {
     let mut world = World::new(scenario, seed);
-    let mut judge = Judge::new(scenario);
-    let mut records = world.take_records();
+    let mut play = Play::new(scenario, &mut world);
     loop {
-        let next = world.next_at();
-        judge.before(next, &world, &records);
+        play.look(&world);
         if !world.step() {
             break;
         }
-        records.extend(world.take_records());
+        play.take(&mut world);
     }
-    records.extend(world.take_records());
-    judge.before(None, &world, &records);
-    Run { report: report(scenario, seed, &world, judge.outcomes()), records }
+    play.finish(seed, world)
+}
+
+/// A scenario that is being played: what happened so far, and what is expected yet.
+pub(crate) struct Play<'a> {
+    scenario: &'a Scenario,
+    judge: Judge<'a>,
+    records: Vec<Record>,
+}
+
+impl<'a> Play<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, world: &mut World) -> Self {
+        Self { scenario, judge: Judge::new(scenario), records: world.take_records() }
+    }
+
+    /// Looks at what is expected before the world's next event.
+    pub(crate) fn look(&mut self, world: &World) {
+        self.judge.before(world.next_at(), world, &self.records);
+    }
+
+    /// Takes what happened.
+    pub(crate) fn take(&mut self, world: &mut World) {
+        self.records.extend(world.take_records());
+    }
+
+    /// The world is over.
+    pub(crate) fn finish(mut self, seed: Seed, mut world: World) -> Run {
+        self.take(&mut world);
+        self.judge.before(None, &world, &self.records);
+        let report = report(self.scenario, seed, &world, self.judge.outcomes());
+        Run { report, records: self.records }
+    }
 }
 
 fn report(scenario: &Scenario, seed: Seed, world: &World, expectations: Vec<Outcome>) -> Report {
@@ -112,6 +141,7 @@ fn report(scenario: &Scenario, seed: Seed, world: &World, expectations: Vec<Outc
         jobs,
         nodes,
         metrics,
+        permissions: world.permissions(),
         notes: scenario.notes.clone(),
     }
 }

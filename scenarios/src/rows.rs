@@ -86,6 +86,18 @@ impl Rows {
         self.pods.insert(row.uid.clone(), Arc::new(row));
     }
 
+    /// Slurm's names to Kubernetes' names.
+    pub(crate) fn kube_names(&self) -> std::collections::BTreeMap<String, String> {
+        let names = self.names.by_slurm().into_iter();
+        names.map(|(slurm, kube)| (slurm.to_owned(), kube.to_owned())).collect()
+    }
+
+    /// The Kubernetes node that a Slurm node is.
+    pub(crate) fn kube_name(&self, slurm: &drawbridge_sim::SlurmNode) -> String {
+        let names = self.names.by_slurm();
+        names.get(slurm.as_str()).map_or_else(|| slurm.to_string(), |name| (*name).to_owned())
+    }
+
     /// Pods by namespace, name and creation.
     pub(crate) fn pods(&self) -> Vec<PodRow> {
         let mut rows: Vec<PodRow> = self.pods.values().map(|row| (**row).clone()).collect();

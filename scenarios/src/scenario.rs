@@ -2,12 +2,14 @@
 //!
 //! [`format`](crate::format) turns YAML into this; nothing here can be wrong any more.
 
+use drawbridge_core::slurm::ApiVersion;
 use drawbridge_fakes::Behaviour;
 use drawbridge_sim::{Epoch, Seed, SlurmConfig, Span, Submission, Time};
 use serde_json::Value;
 
 use crate::{
     expect::{Expectation, When},
+    fault::Fault,
     format::kinds,
 };
 
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub objects: Vec<Value>,
     /// The bridge's configuration; `None` plays without a bridge.
     pub bridge: Option<drawbridge_core::Config>,
+    /// How many replicas of the bridge there are.
+    pub bridge_replicas: usize,
     /// How pods behave; the first that matches counts.
     pub behaviours: Vec<Behaviour>,
     /// What happens, by time.
@@ -85,6 +89,45 @@ pub enum Action {
     SlurmNode(String, NodeChange),
     /// Kill the bridge process and start it again later.
     Crash(Crash),
+    /// Tell the bridge process to end, and start it again so much later.
+    Restart(Span),
+    /// Change the slurmrestd servers.
+    Slurmrestd(RestChange),
+    /// The bridge's token expires or is renewed.
+    SlurmToken(TokenState),
+    /// Something goes wrong with a request that is yet to come.
+    Fault(Fault),
+}
+
+/// What happens to slurmrestd servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestChange {
+    /// Which, by its address; all of them if `None`.
+    pub server: Option<String>,
+    /// Whether it answers from now on.
+    pub state: Option<RestState>,
+    /// Which versions of the API it serves from now on.
+    pub serves: Option<Vec<ApiVersion>>,
+}
+
+/// Whether a slurmrestd answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestState {
+    /// It does.
+    Up,
+    /// It refuses connections.
+    Down,
+    /// It takes requests and is never heard of again.
+    Silent,
+}
+
+/// Whether the bridge's token is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenState {
+    /// It isn't.
+    Expired,
+    /// It is, again.
+    Renewed,
 }
 
 /// An object in Kubernetes.

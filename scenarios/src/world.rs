@@ -11,27 +11,45 @@
 //! The world is one `Clone` value: a checkpoint is a clone, and two clones end alike. Start reading
 //! at [`World::step`].
 
+mod faults;
+mod live;
 mod outside;
 #[cfg(test)]
 mod planted;
-mod process;
+pub(crate) mod process;
+mod rest;
 mod script;
 mod story;
+pub(crate) mod trial;
+pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
-use drawbridge_fakes::Cluster;
-use drawbridge_sim::{EventQueue, HashChain, Job, JobState, Seed, Slurmctld, Span, Time};
+use drawbridge_core::{StreamId, names::BRIDGE_USER};
+use drawbridge_fakes::{Cluster, slurmrestd::Slurm};
+use drawbridge_sim::{EventQueue, HashChain, Job, JobState, Seed, Span, Time};
 
 use self::{
-    process::{Mail, Process},
+    faults::Faults,
+    process::{Life, Mail, Process, Traps},
+    rest::Rest,
     script::Script,
+    trial::Seen,
+    wire::Wire,
 };
-use crate::{frame::Frame, laws::Laws, log::Log, record::Record, rows::Rows, scenario::Scenario};
+use crate::{
+    fault::Fault, frame::Frame, laws::Laws, log::Log, record::Record, rows::Rows,
+    scenario::Scenario,
+};
 
 /// How long nothing worth telling must happen before the world counts as quiet. Longer than the
 /// bridge's slowest poll and its longest bounded wait.
 const QUIET_AFTER: Span = Span::mins(10);
+
+/// The way to the API server and back takes twice this long.
+const KUBE_LATENCY: Span = Span::ms(2);
+/// The way to slurmrestd and back takes twice this long.
+const SLURM_LATENCY: Span = Span::ms(5);
 
 /// Everything there is.
 #[derive(Clone)]
@@ -41,15 +59,33 @@ pub struct World {
     /// Expectations with a time must be reached before the world may end.
     checks_until: Time,
     script: Script,
-    slurm: Slurmctld,
+    slurm: Slurm,
     cluster: Cluster,
-    process: Option<Process>,
+    /// The bridge's replicas; none in a world without a bridge.
+    bridges: Vec<Process>,
+    traps: Traps,
+    faults: Faults,
+    /// Faults that the script asked for, each with its line.
+    awaited: Vec<(Fault, usize)>,
+    /// The bridge's requests by kind, over all lives.
+    requests: BTreeMap<&'static str, u64>,
+    rest: Rest,
     mail: EventQueue<Mail>,
+    /// When open watches say where they stand, or end.
+    bookmarks: EventQueue<(Life, StreamId)>,
+    /// Where the bridge is a shell elsewhere.
+    wire: Option<Wire>,
     log: Log,
     rows: Rows,
     laws: Laws,
     refused: Vec<String>,
+    /// Steps that were refused, also those that might be.
+    refusals: u64,
     over: bool,
+    /// What the bridge met in which state, where somebody wants to know.
+    seen: Option<Seen>,
+    /// It is served to people's own tools, and goes on as long as they like.
+    live: bool,
 }
 
 /// Where the next event comes from; the order breaks ties.
@@ -59,6 +95,7 @@ enum Source {
     Slurm,
     Cluster,
     Mail,
+    Bookmark,
     Wake,
     Law,
 }
@@ -66,24 +103,47 @@ enum Source {
 impl World {
     /// A world at time zero, with everything in it that the scenario says is there.
     pub fn new(scenario: &Scenario, seed: Seed) -> Self {
-        let mut world = Self {
+        let cluster = Cluster::new(scenario.epoch, seed, scenario.behaviours.clone());
+        Self::empty(scenario, cluster).furnished(scenario)
+    }
+
+    /// The same with everything in place and the bridge started.
+    fn furnished(mut self, scenario: &Scenario) -> Self {
+        self.furnish(&scenario.objects);
+        (0..self.bridges.len()).for_each(|replica| self.boot(replica));
+        self
+    }
+
+    fn empty(scenario: &Scenario, cluster: Cluster) -> Self {
+        Self {
             now: Time::ZERO,
             until: scenario.until,
             checks_until: scenario.last_check(),
             script: Script::new(&scenario.steps),
-            slurm: Slurmctld::new(scenario.slurm.clone(), scenario.epoch),
-            cluster: Cluster::new(scenario.epoch, seed, scenario.behaviours.clone()),
-            process: scenario.bridge.clone().map(|config| Process::new(config, scenario.epoch)),
+            slurm: Slurm::new(scenario.slurm.clone(), scenario.epoch).telling(),
+            cluster,
+            bridges: Process::replicas(
+                scenario.bridge.as_ref(),
+                scenario.epoch,
+                scenario.bridge_replicas,
+            ),
+            traps: Traps::default(),
+            faults: Faults::default(),
+            awaited: vec![],
+            requests: BTreeMap::new(),
+            rest: Rest::new(scenario.bridge.as_ref()),
             mail: EventQueue::default(),
+            bookmarks: EventQueue::default(),
+            wire: None,
             log: Log::default(),
             rows: Rows::default(),
             laws: Laws::new(scenario),
             refused: vec![],
+            refusals: 0,
             over: false,
-        };
-        world.furnish(&scenario.objects);
-        world.boot();
-        world
+            seen: None,
+            live: false,
+        }
     }
 
     /// Handles the next event. Returns `false` once nothing is left that could happen.
@@ -99,9 +159,10 @@ impl World {
         self.now = at;
         match source {
             Source::Script => self.play(),
-            Source::Slurm => self.slurm.wake(at),
+            Source::Slurm => self.slurm.with_ctld(at, |ctld| ctld.wake(at)),
             Source::Cluster => self.wake_cluster(),
             Source::Mail => self.open_mail(),
+            Source::Bookmark => self.bookmark(),
             Source::Wake => self.wake_bridge(),
             // A deadline of the laws is looked at below, like everything.
             Source::Law => {}
@@ -140,15 +201,50 @@ impl World {
         &self.refused
     }
 
+    /// How many steps were refused, also of those that might be.
+    pub fn refusals(&self) -> u64 {
+        self.refusals
+    }
+
+    /// What the bridge had to be allowed to do so far, as verb and resource.
+    pub(crate) fn permissions(&self) -> Vec<String> {
+        let asked = self.cluster.api().audit().keys();
+        let ours = asked.filter(|(user, _, _)| user == BRIDGE_USER);
+        ours.map(|(_, verb, what)| format!("{verb} {what}")).collect()
+    }
+
+    /// The configuration of the bridge, if there is one.
+    pub(crate) fn config(&self) -> Option<&drawbridge_core::Config> {
+        self.bridges.first().map(|process| process.config.as_ref())
+    }
+
+    /// The Slurm side, to read from.
+    pub const fn slurm(&self) -> &Slurm {
+        &self.slurm
+    }
+
+    /// Slurm's names of nodes to Kubernetes' names.
+    pub(crate) fn kube_names(&self) -> BTreeMap<String, String> {
+        self.rows.kube_names()
+    }
+
+    /// Whether it is over because nobody had anything left to do.
+    pub(crate) fn ended_quietly(&self) -> bool {
+        self.over && self.is_quiet(Time::MAX)
+    }
+
     /// What there is to see now.
     pub fn frame(&self) -> Frame {
         Frame {
             now: self.now,
             events: self.events(),
-            bridge_up: self.process.as_ref().map(Process::is_up),
+            bridge_up: match &self.bridges[..] {
+                [] => None,
+                bridges => Some(bridges.iter().any(Process::is_up)),
+            },
             pods: self.rows.pods(),
             jobs: self.rows.jobs(),
-            nodes: self.rows.nodes(&self.slurm, self.cluster.api()),
+            nodes: self.rows.nodes(self.slurm.ctld(), self.cluster.api()),
             metrics: self.metrics(),
         }
     }
@@ -164,7 +260,8 @@ impl World {
             self.slurm.next_wake().map(|at| (at, Source::Slurm)),
             self.cluster.next_wake().map(|at| (at, Source::Cluster)),
             self.mail.next_at().map(|at| (at, Source::Mail)),
-            self.process.as_ref().and_then(Process::wake_at).map(|at| (at, Source::Wake)),
+            self.bookmarks.next_at().map(|at| (at, Source::Bookmark)),
+            self.bridges.iter().filter_map(Process::wake_at).min().map(|at| (at, Source::Wake)),
             self.laws.next_due().map(|at| (at, Source::Law)),
         ]
         .into_iter()
@@ -176,13 +273,14 @@ impl World {
 
     /// Whether only clocks tick from here on: nobody has anything left to do.
     fn is_quiet(&self, next: Time) -> bool {
-        self.script.is_done()
+        !self.live
+            && self.script.is_done()
             && self.checks_until <= self.now
             && self.log.last_story() + QUIET_AFTER <= next
             // A request, a reply or a restart is still on its way.
             && self.mail.is_empty()
             && self.cluster.next_wake().is_none()
-            && !self.slurm.jobs().any(|job| self.will_act(job))
+            && !self.slurm.ctld().jobs().any(|job| self.will_act(job))
     }
 
     /// Whether a job will do something by itself some day: end, run into its limit, begin.
@@ -203,10 +301,9 @@ impl World {
     }
 
     fn metrics(&self) -> BTreeMap<String, u64> {
-        let requests = self.process.iter().flat_map(|process| &process.requests);
         let mut metrics: BTreeMap<String, u64> =
-            requests.map(|(name, count)| ((*name).to_owned(), *count)).collect();
-        let stats = self.slurm.stats();
+            self.requests.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        let stats = self.slurm.ctld().stats();
         metrics.insert("slurm.cycles.main".to_owned(), stats.main_cycles);
         metrics.insert("slurm.cycles.backfill".to_owned(), stats.backfill_cycles);
         metrics.insert("kube.requests".to_owned(), self.cluster.api().audit().values().sum());
@@ -215,10 +312,15 @@ impl World {
 
     fn end(&mut self) {
         self.over = true;
-        let traps = self.process.iter_mut().flat_map(Process::unsprung);
+        let traps = self.traps.unsprung();
         self.refused.extend(traps.map(|line| format!("{line}: the crash never struck")));
+        let struck = |fault: &Fault| self.fired().iter().any(|fired| fired.fault == *fault);
+        let missed = self.awaited.iter().filter(|(fault, _)| !struck(fault));
+        let missed = missed.map(|(fault, line)| format!("{line}: the fault never struck: {fault}"));
+        let missed: Vec<String> = missed.collect();
+        self.refused.extend(missed);
         let is_quiet = self.is_quiet(Time::MAX);
-        self.laws.at_the_end(&self.slurm, self.cluster.api(), is_quiet);
+        self.laws.at_the_end(self.slurm.ctld(), self.cluster.api(), is_quiet);
         self.report();
     }
 }

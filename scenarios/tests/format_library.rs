@@ -110,16 +110,8 @@ fn the_api_server_takes_every_manifest() {
     for (name, text) in Library::scenarios() {
         let scenario = format::parse(&name, &text, &Library).unwrap();
         let mut api = KubeApi::new(scenario.epoch, Seed(0));
-        let applied = scenario.steps.iter().filter_map(|step| match &step.action {
-            Action::Apply(objects) => Some(objects),
-            Action::Delete(_)
-            | Action::Scale(..)
-            | Action::Patch(..)
-            | Action::Cordon(..)
-            | Action::Sbatch(_)
-            | Action::Scancel(_)
-            | Action::SlurmNode(..)
-            | Action::Crash(_) => None,
+        let applied = scenario.steps.iter().filter_map(|step| {
+            if let Action::Apply(objects) = &step.action { Some(objects) } else { None }
         });
         for object in scenario.objects.iter().chain(applied.flatten()) {
             let path = ObjectRef::of(object).unwrap().collection();

@@ -1,4 +1,5 @@
-//! The library: every `scenarios/*.yaml` passes, twice alike, and its story is `snapshots/*.snap`.
+//! The library: every `scenarios/*.yaml` and `scenarios/found/*.yaml` passes, alike in direct and over the wire, and its story is
+//! `snapshots/*.snap`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{
@@ -6,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use drawbridge_scenarios::{Run, Scenario, format, run};
+use drawbridge_scenarios::{Run, Scenario, format, run, wire};
 
 /// Makes a test of each scenario, and one that notices a file without a test.
 macro_rules! scenarios {
@@ -23,33 +24,59 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    annotations,
+    binding_lost_for_long,
     bridge_crash_after_submit,
     cancelled_in_slurm,
     cancelled_while_down,
     cordon_drains,
+    cordon_while_down,
+    cron_job_forbid,
+    daemon_set_nodes,
     deleted_while_waiting,
     deployment_partition,
+    expired_token,
+    external_nodes,
     gang_deadlock,
     job_parallelism,
+    job_set_in_order,
+    leader_fails_over,
+    leader_worker_set_groups,
     mpi_podgroup,
+    namespace_deleted,
     node_down,
+    oldest_api,
     reservation_flow,
+    rolling_update,
+    scheduler_preempts,
+    slurmrestd_failover,
+    slurmrestd_upgrade,
+    stateful_set_order,
     unmanaged_namespace,
     unsatisfiable,
+    volume_first_consumer,
 }
 
 fn check(name: &str) {
     let scenario = load(name);
-    let (first, second) = (run(&scenario, scenario.seed), run(&scenario, scenario.seed));
-    assert_eq!(first.report.event_hash, second.report.event_hash, "two runs of one seed differ");
+    let first = run(&scenario, scenario.seed);
     assert_eq!(failures(&first), Vec::<String>::new());
+    let wired = wire::run(&scenario, scenario.seed).unwrap();
+    assert_eq!(difference(&first, &wired), None, "direct and wire differ");
     insta::with_settings!({
         snapshot_path => root().join("../snapshots"),
         prepend_module_to_snapshot => false,
         omit_expression => true,
         description => scenario.why.trim(),
-        input_file => format!("scenarios/{name}.yaml"),
+        input_file => format!("scenarios/{}", file_of(name)),
     }, { insta::assert_snapshot!(name, first.story_text()); });
+}
+
+/// The first record in which two runs differ, in both.
+fn difference(one: &Run, other: &Run) -> Option<[String; 2]> {
+    let length = one.records.len().max(other.records.len());
+    let index = (0..length).find(|it| one.records.get(*it) != other.records.get(*it))?;
+    Some([one, other].map(|run| format!("{:?}", run.records.get(index))))
 }
 
 fn failures(run: &Run) -> Vec<String> {
@@ -59,9 +86,9 @@ fn failures(run: &Run) -> Vec<String> {
 }
 
 fn load(name: &str) -> Scenario {
-    let path = root().join(name).with_extension("yaml");
-    let text = fs::read_to_string(&path).unwrap();
-    format::parse(&format!("scenarios/{name}.yaml"), &text, &Beside)
+    let path = file_of(name);
+    let text = fs::read_to_string(root().join(&path)).unwrap();
+    format::parse(&format!("scenarios/{path}"), &text, &Beside)
         .unwrap_or_else(|error| panic!("{}", error.render()))
 }
 
@@ -77,8 +104,16 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
+/// What explore has found is in a folder of its own.
+fn file_of(name: &str) -> String {
+    let found = format!("found/{name}.yaml");
+    if root().join(&found).exists() { found } else { format!("{name}.yaml") }
+}
+
 fn files() -> Vec<String> {
-    let paths = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let folders = [root(), root().join("found")];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path());
     let yaml = paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     let mut names: Vec<_> =
         yaml.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();

@@ -1,7 +1,7 @@
 //! The `behaviour:` part.
 
 use drawbridge_bridge::yaml::path;
-use drawbridge_fakes::{Behaviour, Mpi, PodMatch, Runtime, Spread};
+use drawbridge_fakes::{Behaviour, Mpi, PodMatch, Program, Runtime, Spread};
 
 use crate::format::{
     ScenarioError,
@@ -26,7 +26,7 @@ pub(crate) fn read(
     let runtime = match &entry.runtime {
         Some(TextOr::Text(text)) if text == "forever" => Runtime::Forever,
         Some(runtime) => Runtime::For(spread(runtime, &path::key(at, "runtime"), source)?),
-        None => usual.runtime,
+        None => usual.program.runtime,
     };
     Ok(Behaviour {
         matches: PodMatch {
@@ -35,13 +35,19 @@ pub(crate) fn read(
             labels: entry.labels.clone(),
         },
         startup,
-        runtime,
-        exit_code: entry.exit_code,
-        stop: entry.stop.map_or(usual.stop, |stop| stop.0),
-        mpi: entry
-            .mpi
-            .as_ref()
-            .map(|mpi| Mpi { group_label: mpi.group_label.clone(), ranks: mpi.ranks }),
+        program: Program {
+            runtime,
+            exit_code: entry.exit_code,
+            stop: entry.stop.map_or(usual.program.stop, |stop| stop.0),
+            ..usual.program
+        },
+        mpi: entry.mpi.as_ref().map(|mpi| Mpi {
+            group_label: mpi.group_label.clone(),
+            ranks: mpi.ranks,
+            abort: None,
+            finalize: false,
+        }),
+        ..usual
     })
 }
 

@@ -85,6 +85,7 @@ fn scenario(
 ) -> Result<Scenario, ScenarioError> {
     let (slurm, notes) = slurm_side::read(&file.slurm, source, files)?;
     let bridge = bridge(file, &slurm, source)?;
+    let bridge_replicas = replicas(file, bridge.as_ref(), source)?;
     let managed = bridge.as_ref().map_or(&[][..], |it| &it.managed_namespaces);
     let namespaces = kube_side::namespaces(&file.kubernetes, managed);
     let nodes = kube_side::nodes(&file.kubernetes, &slurm, source)?;
@@ -94,7 +95,8 @@ fn scenario(
     let objects = objects.into_iter().map(|it| it.checked(&known, false));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let until = file.until.from_start();
-    let timeline = Timeline { source, files, known: &known, has_bridge: bridge.is_some(), until };
+    let addresses = bridge.as_ref().map(|config| config.slurm_rest_api.0.as_slice());
+    let timeline = Timeline { source, files, known: &known, addresses, until };
     Ok(Scenario {
         name: stem(name).into(),
         why: file.why.trim().into(),
@@ -111,6 +113,7 @@ fn scenario(
             expectations::read(entry, at, source, &known, until)
         })?,
         bridge,
+        bridge_replicas,
         notes,
     })
 }
@@ -165,6 +168,23 @@ fn known(
             .collect(),
         slurm_nodes,
     }
+}
+
+/// How many replicas of the bridge there are.
+fn replicas(file: &File, bridge: Option<&Config>, source: &Source) -> Result<usize, ScenarioError> {
+    let count = file.bridge_replicas;
+    if !(1..=9).contains(&count) {
+        return Err(source
+            .at("bridgeReplicas", format!("{count} replicas can't be played"))
+            .hinted("write a number from 1 to 9"));
+    }
+    let elects = bridge.is_some_and(|config| config.features.enable_leader_election);
+    if count > 1 && !elects {
+        return Err(source
+            .at("bridgeReplicas", "several replicas need to know who of them leads")
+            .hinted("add `features: {enableLeaderElection: true}` to `bridge`"));
+    }
+    Ok(usize::from(count))
 }
 
 fn bridge(

@@ -43,6 +43,10 @@ pub(crate) struct File {
     /// The bridge's configuration, with the keys of its `config.yaml`; `none` plays without a
     /// bridge.
     pub(crate) bridge: Option<TextOr<drawbridge_core::Config>>,
+    /// How many replicas of the bridge run. More than one need `features.enableLeaderElection`.
+    #[serde(default = "one_replica")]
+    #[schemars(range(min = 1, max = 9))]
+    pub(crate) bridge_replicas: u8,
     /// How pods behave. The first entry that fits a pod counts.
     #[serde(default)]
     pub(crate) behaviour: Vec<BehaviourEntry>,
@@ -52,6 +56,10 @@ pub(crate) struct File {
     /// What must come of it.
     #[serde(default)]
     pub(crate) expect: Vec<ExpectEntry>,
+}
+
+fn one_replica() -> u8 {
+    1
 }
 
 fn version_one() -> u32 {

@@ -3,6 +3,7 @@
 //! Each is one mapping with exactly one action (or check) in it; [`StepEntry::action`] and
 //! [`ExpectEntry::check`] see to that.
 
+use drawbridge_core::slurm::ApiVersion;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -46,6 +47,14 @@ pub(crate) struct StepEntry {
     pub(crate) slurm_node: Option<SlurmNodeEntry>,
     /// Kill a component.
     pub(crate) crash: Option<CrashEntry>,
+    /// Stop a component gracefully and start it again: `{bridge: 5s}`, after so long.
+    pub(crate) restart: Option<RestartEntry>,
+    /// Change the slurmrestd servers in front of slurmctld.
+    pub(crate) slurmrestd: Option<SlurmrestdEntry>,
+    /// The bridge's token expires, or is renewed.
+    pub(crate) slurm_token: Option<TokenEntry>,
+    /// Something goes wrong with a request.
+    pub(crate) fault: Option<FaultEntry>,
 }
 
 /// One object in Kubernetes.
@@ -137,6 +146,14 @@ pub(crate) struct CrashEntry {
     pub(crate) down_for: Lasting,
 }
 
+/// A component that is stopped and started again.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RestartEntry {
+    /// The bridge: how long until it is started again.
+    pub(crate) bridge: Lasting,
+}
+
 fn ten_seconds() -> Lasting {
     Lasting(drawbridge_sim::Span::secs(10))
 }
@@ -165,6 +182,55 @@ pub(crate) enum EffectEntry {
     Bind,
     /// Cancelling or signalling a Slurm job.
     Cancel,
+}
+
+/// A change to slurmrestd servers.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SlurmrestdEntry {
+    /// Which, by its address in `bridge.slurmRestApi`; all of them if unset.
+    pub(crate) server: Option<String>,
+    /// Whether it answers from now on.
+    pub(crate) state: Option<RestStateEntry>,
+    /// Which versions of the API it serves from now on, of those that its release has.
+    pub(crate) serves: Option<Vec<ApiVersion>>,
+}
+
+/// Whether a slurmrestd answers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum RestStateEntry {
+    /// It does.
+    Up,
+    /// It refuses connections.
+    Down,
+    /// It takes requests and is never heard of again.
+    Silent,
+}
+
+/// Whether the bridge's token is good.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum TokenEntry {
+    /// slurmctld accepts it no more.
+    Expired,
+    /// There is a new one in its place.
+    Renewed,
+}
+
+/// A fault: the request that it strikes, and what becomes of it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct FaultEntry {
+    /// The kind of request: `slurm.submit`, `kube.bind`; `effect` for any that the bridge sends,
+    /// `watch.event` for a line of a watch, `webhook` for a call of the API server.
+    pub(crate) request: String,
+    /// The how manieth of them since the beginning of the run, from 1.
+    pub(crate) nth: u64,
+    /// `loseReply`, `loseRequest`, `reset`, `resetReply`, `refuse 503`, `delay 5s`, `delayReply 5s`,
+    /// `duplicate 1s`, `crashBefore 10s`, `crashAfter 10s`, `pause 30s`; for a watch `end`, `gone`,
+    /// `mute`; for machine 0 `nodeDown 0 1m`, `unplug 0 1m`, `cutOff 0 1m`.
+    pub(crate) verdict: String,
 }
 
 /// One expectation: a time and exactly one check.
@@ -204,6 +270,10 @@ pub(crate) enum ActionEntry<'a> {
     Scancel(&'a str),
     SlurmNode(&'a SlurmNodeEntry),
     Crash(&'a CrashEntry),
+    Restart(&'a RestartEntry),
+    Slurmrestd(&'a SlurmrestdEntry),
+    SlurmToken(TokenEntry),
+    Fault(&'a FaultEntry),
 }
 
 impl StepEntry {
@@ -223,6 +293,10 @@ impl StepEntry {
             scancel,
             slurm_node,
             crash,
+            restart,
+            slurmrestd,
+            slurm_token,
+            fault,
         } = self;
         [
             apply.as_ref().map(|it| ("apply", ActionEntry::Apply(it))),
@@ -235,6 +309,10 @@ impl StepEntry {
             scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
             slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
+            restart.as_ref().map(|it| ("restart", ActionEntry::Restart(it))),
+            slurmrestd.as_ref().map(|it| ("slurmrestd", ActionEntry::Slurmrestd(it))),
+            slurm_token.map(|it| ("slurmToken", ActionEntry::SlurmToken(it))),
+            fault.as_ref().map(|it| ("fault", ActionEntry::Fault(it))),
         ]
         .into_iter()
         .flatten()

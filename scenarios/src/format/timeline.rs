@@ -5,6 +5,7 @@ use drawbridge_sim::{JobBehaviour, Submission, Time, UserName, expand_hostlist, 
 use serde_json::Value;
 
 use crate::{
+    fault::{self, Fault},
     format::{
         Files, ScenarioError,
         duration::Lasting,
@@ -14,13 +15,17 @@ use crate::{
         manifests,
         source::Source,
         steps::{
-            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, NodeState, ObjectEntry,
-            SbatchEntry, SlurmNodeEntry, StepEntry,
+            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
+            ObjectEntry, RestStateEntry, SbatchEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
+            TokenEntry,
         },
         suggest,
         text_or::TextOr,
     },
-    scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Step},
+    scenario::{
+        Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, RestChange, RestState, Step,
+        TokenState,
+    },
 };
 
 /// Reads steps.
@@ -28,13 +33,14 @@ pub(crate) struct Timeline<'a> {
     pub(crate) source: &'a Source,
     pub(crate) files: &'a dyn Files,
     pub(crate) known: &'a Known,
-    pub(crate) has_bridge: bool,
+    /// Where the bridge is told that slurmrestd answers; `None` without a bridge.
+    pub(crate) addresses: Option<&'a [String]>,
     pub(crate) until: Time,
 }
 
 /// The keys that are actions, for hints.
-const ACTIONS: &str =
-    "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash";
+const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash, restart, \
+     slurmrestd, slurmToken, fault";
 
 impl Timeline<'_> {
     /// All steps, by time; those at one time stay in the order of the file.
@@ -105,6 +111,19 @@ impl Timeline<'_> {
             ActionEntry::Scancel(job) => Action::Scancel((*job).into()),
             ActionEntry::SlurmNode(entry) => return self.slurm_nodes(entry, at),
             ActionEntry::Crash(entry) => self.crash(entry, at)?,
+            ActionEntry::Restart(entry) => {
+                self.bridge(&path::key(at, "bridge"), "there is no bridge to restart")?;
+                Action::Restart(entry.bridge.0)
+            }
+            ActionEntry::Slurmrestd(entry) => self.slurmrestd(entry, at)?,
+            ActionEntry::SlurmToken(entry) => {
+                self.bridge(at, "there is no bridge to have a token")?;
+                Action::SlurmToken(match entry {
+                    TokenEntry::Expired => TokenState::Expired,
+                    TokenEntry::Renewed => TokenState::Renewed,
+                })
+            }
+            ActionEntry::Fault(entry) => Action::Fault(self.fault(entry, at)?),
         };
         Ok(vec![one])
     }
@@ -277,12 +296,7 @@ impl Timeline<'_> {
     }
 
     fn crash(&self, entry: &CrashEntry, at: &str) -> Result<Action, ScenarioError> {
-        if !self.has_bridge {
-            return Err(self
-                .source
-                .at_key(&path::key(at, "bridge"), "there is no bridge to crash")
-                .hinted("take `bridge: none` away"));
-        }
+        self.bridge(&path::key(at, "bridge"), "there is no bridge to crash")?;
         let kind = |effect| match effect {
             EffectEntry::Submit => EffectKind::Submit,
             EffectEntry::PatchPod => EffectKind::PatchPod,
@@ -297,5 +311,50 @@ impl Timeline<'_> {
             },
             down_for: entry.down_for.0,
         }))
+    }
+
+    fn slurmrestd(&self, entry: &SlurmrestdEntry, at: &str) -> Result<Action, ScenarioError> {
+        let known = self.bridge(at, "there is no bridge to ask slurmrestd")?;
+        let SlurmrestdEntry { server, state, serves } = entry.clone();
+        if let Some(server) = server.as_ref().filter(|server| !known.contains(server)) {
+            let what = format!("the bridge knows no slurmrestd at `{server}`");
+            let hint = suggest::one_of(server, known.iter().map(String::as_str));
+            return Err(self.source.at(&path::key(at, "server"), what).hinted(hint));
+        }
+        if state.is_none() && serves.is_none() {
+            let error = self.source.at(at, "nothing changes");
+            return Err(error.hinted("add `state:` or `serves:`"));
+        }
+        let state = state.map(|state| match state {
+            RestStateEntry::Up => RestState::Up,
+            RestStateEntry::Down => RestState::Down,
+            RestStateEntry::Silent => RestState::Silent,
+        });
+        Ok(Action::Slurmrestd(RestChange { server, state, serves }))
+    }
+
+    fn fault(&self, entry: &FaultEntry, at: &str) -> Result<Fault, ScenarioError> {
+        self.bridge(at, "there is no bridge to send requests")?;
+        let request = fault::request(&entry.request).map_err(|what| {
+            let hint = suggest::one_of(&entry.request, fault::REQUESTS.iter().copied());
+            self.source.at(&path::key(at, "request"), what).hinted(hint)
+        })?;
+        let verdict = entry.verdict.parse().map_err(|what: String| {
+            let first = entry.verdict.split(' ').next().unwrap_or_default();
+            let hint = suggest::one_of(first, fault::VERDICTS.iter().copied());
+            self.source.at(&path::key(at, "verdict"), what).hinted(hint)
+        })?;
+        if entry.nth == 0 {
+            let error = self.source.at(&path::key(at, "nth"), "requests are counted from 1");
+            return Err(error.hinted("write 1 for the first"));
+        }
+        Ok(Fault { request, nth: entry.nth, verdict })
+    }
+
+    /// The addresses of a bridge that there must be.
+    fn bridge(&self, at: &str, what: &str) -> Result<&[String], ScenarioError> {
+        self.addresses.ok_or_else(|| {
+            self.source.at_key(at, what.to_owned()).hinted("take `bridge: none` away")
+        })
     }
 }

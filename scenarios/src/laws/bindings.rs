@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_core::slurm::ObservedJob;
+use drawbridge_core::{CallId, KubeRequest, slurm::ObservedJob};
 use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{JobId, Slurmctld};
 use serde_json::Value;
 
 use super::ownership::mark;
-use crate::{names::Names, object::Object};
+use crate::{names::Names, object::Object, world::process::Life};
+
+/// The request whose reply showed something, and in which life; unknown over the wire.
+type Asked = Option<(Life, CallId)>;
 
 /// What is known of bindings.
 #[derive(Clone)]
@@ -16,8 +19,10 @@ pub(super) struct Bindings {
     scheduler: String,
     /// Pods of ours that are bound and have not ended, by uid.
     bound: BTreeMap<String, Bound>,
-    /// The allocation that the bridge last heard of.
-    allocations: BTreeMap<JobId, BTreeSet<String>>,
+    /// The allocation that the bridge last heard of, and by which request.
+    allocations: BTreeMap<JobId, (Asked, BTreeSet<String>)>,
+    /// The allocation of its job that a binding on its way was decided on, by pod and job.
+    sent: BTreeMap<(String, JobId), BTreeSet<String>>,
     /// Jobs with bound pods, by workload, and how many pods each has.
     jobs: BTreeMap<String, BTreeMap<JobId, u32>>,
     /// The least number of members of each group, by `namespace/name`.
@@ -39,16 +44,47 @@ impl Bindings {
             scheduler: scheduler.to_owned(),
             bound: BTreeMap::new(),
             allocations: BTreeMap::new(),
+            sent: BTreeMap::new(),
             jobs: BTreeMap::new(),
             groups: BTreeMap::new(),
             names: Names::default(),
         }
     }
 
-    /// The bridge heard of a job.
-    pub(super) fn observed(&mut self, job: &ObservedJob) {
+    /// The bridge heard of a job. What was asked earlier and comes later is old news.
+    pub(super) fn observed(&mut self, asked: Asked, job: &ObservedJob) {
+        if let (Some((life, call)), Some((Some((last, newest)), _))) =
+            (asked, self.allocations.get(&job.id))
+            && life == *last
+            && call < *newest
+        {
+            return;
+        }
         let nodes = job.allocation.iter().map(|it| it.node.as_str().to_owned()).collect();
-        self.allocations.insert(job.id, nodes);
+        self.allocations.insert(job.id, (asked, nodes));
+    }
+
+    /// The bridge sends a request. A binding may be under way for long: it is judged by what its
+    /// sender knew.
+    pub(super) fn sends(&mut self, request: &KubeRequest) {
+        let Some(pod) = request.path.strip_suffix("/binding") else { return };
+        let mut words = pod.rsplit('/');
+        let (name, namespace) =
+            (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
+        let job =
+            request.body.as_ref().map(|body| &body["metadata"]["annotations"]["slurm.job.id"]);
+        let job = job.and_then(Value::as_str).and_then(|job| job.parse().ok()).map(JobId);
+        if let Some((job, (_, nodes))) =
+            job.and_then(|job| Some((job, self.allocations.get(&job)?)))
+        {
+            self.sent.insert((format!("{namespace}/{name}"), job), nodes.clone());
+        }
+    }
+
+    /// The allocation that a pod's binding was decided on.
+    fn known(&self, pod: Object<'_>, job: JobId) -> Option<&BTreeSet<String>> {
+        let now = || self.allocations.get(&job).map(|(_, nodes)| nodes);
+        self.sent.get(&(pod.key(), job)).or_else(now)
     }
 
     pub(super) fn kube_change(&mut self, change: &Change, slurm: &Slurmctld) -> Vec<String> {
@@ -98,20 +134,19 @@ impl Bindings {
         let Some((job, workload)) = of else {
             return vec![format!("I1: pod {} was bound without a job of its own", pod.key())];
         };
-        [
+        let findings = [
             self.check_allocation(pod, node, job),
             self.check_gang(pod, job, slurm),
             self.check_sole_job(pod, job, workload),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        ];
+        self.sent.remove(&(pod.key(), job));
+        findings.into_iter().flatten().collect()
     }
 
     /// I1: the node is one of those that Slurm gave to the job.
     fn check_allocation(&self, pod: Object<'_>, node: &str, job: JobId) -> Option<String> {
-        let given = self.allocations.get(&job);
         let mut names = self.names.slurm_names(node);
+        let given = self.known(pod, job);
         let is_given = given.is_some_and(|given| names.any(|name| given.contains(name)));
         (!is_given).then(|| {
             format!("I1: pod {} was bound to {node}, where job {job} has nothing", pod.key())
@@ -122,11 +157,13 @@ impl Bindings {
     fn check_gang(&self, pod: Object<'_>, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let group = format!("{}/{}", pod.namespace(), pod.gang()?);
         let least = *self.groups.get(&group)?;
-        let has_room = self.allocations.get(&job).is_some_and(|nodes| !nodes.is_empty());
+        let has_room = self.known(pod, job).is_some_and(|nodes| !nodes.is_empty());
         let job = slurm.job(job)?;
-        let n_members = mark(&job.submission.admin_comment)?.pods.len() as u64;
+        let pods = mark(&job.submission.admin_comment)?.pods;
+        let prefix = format!("{}/", pod.namespace());
+        let n_members = pods.iter().filter(|key| key.starts_with(&prefix)).count() as u64;
         // A pod that joins a gang after it was submitted has a job of its own.
-        let is_latecomer = n_members == 1;
+        let is_latecomer = pods.len() == 1;
         let is_early = !has_room || (n_members < least && !is_latecomer);
         is_early.then(|| format!("I2: pod {} was bound before {least} members had room", pod.key()))
     }

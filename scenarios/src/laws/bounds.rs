@@ -56,6 +56,10 @@ pub(super) struct Bounds {
     cluster: String,
     due: EventQueue<Due>,
     up_since: Option<Time>,
+    /// Since when Slurm can be reached.
+    reached_since: Option<Time>,
+    /// Until when the bridge may still suffer from what went wrong.
+    disturbed_until: Time,
     /// Pods that a submission named.
     submitted: BTreeSet<Key>,
     /// Pods that name a job by their label.
@@ -77,6 +81,8 @@ impl Bounds {
             cluster: cluster.to_owned(),
             due: EventQueue::default(),
             up_since: None,
+            reached_since: Some(Time::ZERO),
+            disturbed_until: Time::ZERO,
             submitted: BTreeSet::new(),
             pods: BTreeMap::new(),
             bound: BTreeMap::new(),
@@ -92,6 +98,19 @@ impl Bounds {
 
     pub(super) fn bridge_down(&mut self) {
         self.up_since = None;
+    }
+
+    pub(super) fn slurm_within_reach(&mut self, now: Time, within_reach: bool) {
+        self.reached_since = within_reach.then(|| self.reached_since.unwrap_or(now));
+    }
+
+    pub(super) fn disturbed_until(&mut self, until: Time) {
+        self.disturbed_until = self.disturbed_until.max(until);
+    }
+
+    /// Since when the bridge could do what it must.
+    fn able_since(&self) -> Option<Time> {
+        Some(self.up_since?.max(self.reached_since?).max(self.disturbed_until))
     }
 
     /// The bridge asked Slurm for something.
@@ -158,8 +177,8 @@ impl Bounds {
     pub(super) fn due(&mut self, now: Time, slurm: &Slurmctld, api: &KubeApi) -> Vec<String> {
         let mut findings = vec![];
         while let Some((_, due)) = self.due.pop_due(now) {
-            match self.up_since {
-                // A bridge that was down gets the whole time again.
+            match self.able_since() {
+                // A bridge that was down, or cut off, gets the whole time again.
                 None => self.due.push(now + TWO_POLLS, due),
                 Some(up) if now < up + TWO_POLLS && up > Time::ZERO => {
                     self.due.push(up + TWO_POLLS, due);

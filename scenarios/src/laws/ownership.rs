@@ -19,9 +19,13 @@ impl Ownership {
 
     pub(super) fn check(&self, request: &SlurmRequest, slurm: &Slurmctld) -> Option<String> {
         match request {
-            SlurmRequest::Cancel { job, .. } => self.cancel(*job, slurm),
+            SlurmRequest::Cancel { job, .. } | SlurmRequest::Remark { job, .. } => {
+                self.job(*job, slurm)
+            }
             SlurmRequest::UpdateNode { node, state, .. } => Self::node(node, *state, slurm),
             SlurmRequest::Submit(_)
+            | SlurmRequest::Ping
+            | SlurmRequest::TestToken
             | SlurmRequest::JobStates
             | SlurmRequest::Job(_)
             | SlurmRequest::Jobs
@@ -29,14 +33,16 @@ impl Ownership {
         }
     }
 
-    fn cancel(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
+    fn job(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let comment = &slurm.job(job)?.submission.admin_comment;
         let is_ours = is_marked(comment, &self.cluster);
         (!is_ours).then(|| format!("I6: the bridge ended job {job}, which is not its own"))
     }
 
     fn node(node: &SlurmNode, state: NodeTarget, slurm: &Slurmctld) -> Option<String> {
-        let reason = &slurm.node(node)?.reason.as_ref()?.text;
+        // The reason stays where it is when a node comes back.
+        let found = slurm.node(node).filter(|node| node.is_drained() || node.is_down())?;
+        let reason = &found.reason.as_ref()?.text;
         let is_foreign = !reason.is_empty() && !reason.starts_with(REASON_PREFIX);
         let verb = match state {
             NodeTarget::Drain => "drained",

@@ -3,7 +3,11 @@
 //! A bridge that hangs (it is dead, but the laws think it is up) breaks every bound; what no bridge
 //! would do is done in its name.
 
-use drawbridge_core::{CallId, Effect, NodeTarget, SlurmRequest, names::BRIDGE_USER};
+use drawbridge_core::{
+    CallId, Effect, Limits, NodeTarget, SlurmRequest,
+    names::BRIDGE_USER,
+    slurm::{ApiVersion, Via},
+};
 use drawbridge_fakes::{Method, Request};
 use drawbridge_sim::{Fact, JobId, SlurmNode, Submission, Time, UserName};
 use serde_json::{Value, json};
@@ -88,7 +92,7 @@ impl World {
 
     /// The bridge does nothing more, and nobody notices.
     fn hang(&mut self) {
-        self.process.as_mut().unwrap().die();
+        self.bridges[0].die();
     }
 
     /// Does something in the bridge's name.
@@ -109,7 +113,7 @@ impl World {
 
     /// Submits a job that looks like this one.
     fn double(&mut self, job: JobId) -> JobId {
-        let mark = self.slurm.job(job).unwrap().submission.admin_comment.clone();
+        let mark = self.slurm.ctld().job(job).unwrap().submission.admin_comment.clone();
         self.submit_marked(mark)
     }
 
@@ -120,7 +124,8 @@ impl World {
             tasks: Some(1),
             ..Submission::new(UserName::from("slurm"))
         };
-        let job = self.slurm.submit(self.now, job).unwrap();
+        let now = self.now;
+        let job = self.slurm.with_ctld(now, |ctld| ctld.submit(now, job)).unwrap();
         self.observe();
         job
     }
@@ -182,9 +187,9 @@ fn i2b_catches_a_gang_of_which_one_stays_behind() {
 fn i3_catches_a_cpu_that_two_jobs_hold() {
     let mut world = world(&format!("steps:{FULL}"));
     world.run_until(secs(10));
-    let allocation = world.slurm.job(JobId(1)).unwrap().allocation.clone().unwrap();
+    let allocation = world.slurm.ctld().job(JobId(1)).unwrap().allocation.clone().unwrap();
     let fact = Fact::JobStarted { job: JobId(99), allocation, backfilled: false };
-    world.laws.slurm_fact(world.now, &fact, &world.slurm);
+    world.laws.slurm_fact(world.now, &fact, world.slurm.ctld());
     world.assert_broken("I3");
 }
 
@@ -214,9 +219,9 @@ fn i3_catches_pods_that_run_on_more_than_their_node_has() {
 fn i3_catches_an_index_that_has_drifted_from_the_truth() {
     let mut world = world(&format!("steps:{FULL}"));
     world.run_until(secs(10));
-    world.laws.slurm_fact(world.now, &Fact::JobReleased { job: JobId(1) }, &world.slurm);
+    world.laws.slurm_fact(world.now, &Fact::JobReleased { job: JobId(1) }, world.slurm.ctld());
     assert_eq!(world.violations(), Vec::<String>::new());
-    world.laws.at_the_end(&world.slurm, world.cluster.api(), false);
+    world.laws.at_the_end(world.slurm.ctld(), world.cluster.api(), false);
     world.assert_broken("I3");
 }
 
@@ -231,7 +236,7 @@ fn i4_catches_two_jobs_of_one_workload_with_bound_pods() {
         "metadata": { "name": "g-2", "namespace": "slurm-bridge" },
         "spec": { "schedulerName": "slurm-bridge-scheduler", "containers": [{ "name": "c", "image": "i" }] },
     });
-    world.process.as_mut().unwrap().start();
+    world.bridges[0].start();
     world.apply(&pod);
     let label = json!({ "metadata": { "labels": {
         "scheduler.slinky.slurm.net/slurm-jobid": other.to_string(),
@@ -281,8 +286,15 @@ fn i6_catches_the_end_of_somebody_elses_job() {
     let mut world = world(&format!("steps:{FULL}"));
     world.run_until(secs(10));
     let request = SlurmRequest::Cancel { job: JobId(1), signal: None };
-    world.arrive(1, Effect::Slurm { call: CallId(0), request });
+    let life = world.bridges[0].life;
+    world.arrive(life, sent(request), None);
     world.assert_broken("I6");
+}
+
+fn sent(request: SlurmRequest) -> Effect {
+    let via = Via { endpoint: 0, version: ApiVersion::V42 };
+    let limits = Limits { send_by: Time::MAX, reply_by: Time::MAX };
+    Effect::Slurm { call: CallId(0), via, limits, request }
 }
 
 #[test]
@@ -293,7 +305,8 @@ fn i6_catches_a_node_that_somebody_else_had_drained() {
     let node = SlurmNode::from("n1");
     let request =
         SlurmRequest::UpdateNode { node, state: NodeTarget::Resume, reason: String::new() };
-    world.arrive(1, Effect::Slurm { call: CallId(0), request });
+    let life = world.bridges[0].life;
+    world.arrive(life, sent(request), None);
     world.assert_broken("I6");
 }
 
@@ -302,7 +315,8 @@ fn i7_catches_a_pod_that_outlives_its_job() {
     let mut world = world(POD);
     world.run_until_told("is Running");
     world.hang();
-    world.slurm.cancel(world.now, JobId(1), &UserName::from("root")).unwrap();
+    let (now, root) = (world.now, UserName::from("root"));
+    world.slurm.with_ctld(now, |ctld| ctld.cancel(now, JobId(1), &root)).unwrap();
     world.observe();
     world.run_until(secs(300));
     world.assert_broken("I7");

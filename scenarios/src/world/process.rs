@@ -1,75 +1,184 @@
-//! The bridge as a process: it lives, crashes, starts again, and gets mail.
+//! The bridge as processes: each lives, crashes, starts again, and gets mail.
+//!
+//! ```text
+//!   bridge 0 ─ life 1 ─✗   life 2 ──────────▶      several replicas share the work by a lease;
+//!   bridge 1 ─ life 1 ──────────────────────▶      without an election there is one
+//! ```
 //!
 //! Requests that were sent still arrive after a crash; what is answered to a dead process is lost.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use drawbridge_core::{Bridge, Config, Effect, Input, KubeRequest, Method, SlurmRequest, StreamId};
-use drawbridge_fakes::{Watch, Webhooks};
+use drawbridge_core::{
+    Bridge, Config, Duties, Effect, Input, Instance, KubeRequest, Method, Role, SlurmRequest,
+    StreamId,
+    admission::{self, SERVICE},
+    names::{BRIDGE_NAMESPACE, BRIDGE_USER},
+};
+use drawbridge_fakes::{Asked, Place, ReviewCall, Stream, Watch, Webhooks};
 use drawbridge_sim::{Epoch, Span, Time};
 use serde_json::Value;
 
-use crate::scenario::{Crash, CrashPoint, EffectKind};
+use super::faults::Faults;
+use super::wire::{Bytes, Tag};
+use crate::{
+    fault::{Verdict, WEBHOOK},
+    scenario::{Crash, CrashPoint, EffectKind},
+};
 
-/// Which start of the process something belongs to.
-pub(super) type Life = u32;
+/// Which replica, and which start of it, something belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Life {
+    pub(crate) replica: usize,
+    /// Counts the starts; mail for an earlier one is lost.
+    pub(crate) start: u32,
+}
 
 /// What is on its way.
 #[derive(Clone, Debug)]
 pub(super) enum Mail {
-    /// A request of the bridge, to one of the servers.
-    Request(Life, Box<Effect>),
+    /// A request of the bridge, to one of the servers, and what becomes of it there.
+    Request(Life, Box<Effect>, Option<Verdict>),
     /// Something that the bridge will hear.
     News(Life, Box<Input>),
-    /// The process is started again.
-    Restart,
+    /// A process is started again.
+    Restart(usize),
+    /// What befell a machine is over.
+    Mended(Verdict),
+    /// A reply to a shell.
+    Bytes(Life, Tag, Bytes),
+    /// A shell's watch is open.
+    Open(Life, Tag),
+    /// What a shell's watch says, and whether it ends with that.
+    Lines(Life, Tag, Vec<u8>, bool),
+    /// The connection that a shell wants, to the slurmrestd of this number, isn't made.
+    Refuse(Life, Tag, usize),
 }
 
-/// The process, alive or not.
+/// One process, alive or not.
 #[derive(Clone)]
 pub(super) struct Process {
     pub(super) config: Arc<Config>,
     epoch: Epoch,
-    /// Counts the starts; mail for an earlier life is lost.
     pub(super) life: Life,
-    pub(super) bridge: Option<Bridge>,
+    pub(super) mind: Mind,
     wake_at: Option<Time>,
-    pub(super) watches: BTreeMap<StreamId, Watch>,
-    /// Crashes that wait for their point, each with the line of its step unless it may never come.
-    traps: Vec<(Crash, Option<usize>)>,
-    /// Requests by kind, over all lives.
-    pub(super) requests: BTreeMap<&'static str, u64>,
+    pub(super) watches: BTreeMap<StreamId, OpenWatch>,
+    /// How long it stays down once it has let go, if it was told to.
+    pub(super) stops_for: Option<Span>,
+    /// It stands still until then.
+    pub(super) paused_until: Time,
+}
+
+/// Who thinks for the process.
+#[derive(Clone)]
+pub(super) enum Mind {
+    /// Nobody: it is down.
+    None,
+    /// The core, here.
+    Core(Box<Bridge>),
+    /// A shell, elsewhere; whether its core leads.
+    Shell { leads: bool },
+}
+
+/// A watch that the process holds open.
+#[derive(Clone)]
+pub(super) struct OpenWatch {
+    pub(super) spoken: Spoken,
+    /// When the server closes it.
+    pub(super) ends_at: Time,
+    /// What it says comes then at the earliest.
+    pub(super) not_before: Time,
+}
+
+/// How a watch is told.
+#[derive(Clone)]
+pub(super) enum Spoken {
+    /// As objects.
+    Objects(Box<Watch>),
+    /// As lines.
+    Bytes(Box<Stream>),
+}
+
+/// Crashes that wait for their point, each with the line of its step unless it may never come.
+#[derive(Clone, Default)]
+pub(super) struct Traps(Vec<(Crash, Option<usize>)>);
+
+impl Traps {
+    /// Lays a trap: a process will crash when it next does this.
+    pub(super) fn arm(&mut self, crash: Crash, line: Option<usize>) {
+        self.0.push((crash, line));
+    }
+
+    /// The lines of the crashes that should have come and never did.
+    pub(super) fn unsprung(&mut self) -> impl Iterator<Item = usize> + use<> {
+        std::mem::take(&mut self.0).into_iter().filter_map(|(_, line)| line)
+    }
+
+    /// Springs the trap if this effect is its point; says how long the process stays down.
+    pub(super) fn spring(
+        &mut self,
+        point: impl Fn(EffectKind) -> CrashPoint,
+        effect: &Effect,
+    ) -> Option<Span> {
+        let kind = effect_kind(effect)?;
+        let index = self.0.iter().position(|(trap, _)| trap.point == point(kind))?;
+        Some(self.0.remove(index).0.down_for)
+    }
 }
 
 impl Process {
-    pub(super) fn new(config: Config, epoch: Epoch) -> Self {
-        Self {
-            config: Arc::new(config),
+    /// So many processes with one configuration, none of them started.
+    pub(super) fn replicas(config: Option<&Config>, epoch: Epoch, count: usize) -> Vec<Self> {
+        let Some(config) = config else { return vec![] };
+        let config = Arc::new(config.clone());
+        let process = |replica| Self {
+            config: config.clone(),
             epoch,
-            life: 0,
-            bridge: None,
+            life: Life { replica, start: 0 },
+            mind: Mind::None,
             wake_at: None,
             watches: BTreeMap::new(),
-            traps: vec![],
-            requests: BTreeMap::new(),
-        }
+            stops_for: None,
+            paused_until: Time::ZERO,
+        };
+        (0..count).map(process).collect()
     }
 
     /// Begins a new life with nothing remembered.
     pub(super) fn start(&mut self) {
-        self.life += 1;
-        self.bridge = Some(Bridge::new((*self.config).clone(), self.epoch));
+        self.life.start += 1;
+        self.mind = Mind::Core(Box::new(Bridge::new((*self.config).clone(), self.instance())));
+    }
+
+    /// Begins a new life somewhere else.
+    pub(super) fn start_shell(&mut self) {
+        self.life.start += 1;
+        self.mind = Mind::Shell { leads: false };
+    }
+
+    /// What its life is told at its start.
+    pub(super) fn instance(&self) -> Instance {
+        let Life { replica, start } = self.life;
+        Instance {
+            epoch: self.epoch,
+            identity: format!("bridge-{replica}_{start}"),
+            namespace: BRIDGE_NAMESPACE.to_owned(),
+            duties: Duties::ALL,
+        }
     }
 
     /// Ends this life: memory, watches and wake-ups are gone.
     pub(super) fn die(&mut self) {
-        self.bridge = None;
+        self.mind = Mind::None;
         self.wake_at = None;
+        self.stops_for = None;
         self.watches.clear();
+        self.paused_until = Time::ZERO;
     }
 
     pub(super) fn is_up(&self) -> bool {
-        self.bridge.is_some()
+        !matches!(self.mind, Mind::None)
     }
 
     pub(super) fn wake_at(&self) -> Option<Time> {
@@ -80,42 +189,51 @@ impl Process {
         self.wake_at = at;
     }
 
-    /// Lays a trap: the process will crash when it next does this.
-    pub(super) fn arm(&mut self, crash: Crash, line: Option<usize>) {
-        self.traps.push((crash, line));
-    }
-
-    /// The lines of the crashes that should have come and never did.
-    pub(super) fn unsprung(&mut self) -> impl Iterator<Item = usize> {
-        std::mem::take(&mut self.traps).into_iter().filter_map(|(_, line)| line)
-    }
-
-    /// Springs the trap if this effect is its point; says how long the process stays down.
-    pub(super) fn spring(
-        &mut self,
-        point: impl Fn(EffectKind) -> CrashPoint,
-        effect: &Effect,
-    ) -> Option<Span> {
-        let kind = effect_kind(effect)?;
-        let index = self.traps.iter().position(|(trap, _)| trap.point == point(kind))?;
-        Some(self.traps.remove(index).0.down_for)
-    }
-
-    /// Counts a request.
-    pub(super) fn count(&mut self, effect: &Effect) {
-        *self.requests.entry(metric(effect)).or_default() += 1;
+    /// Whether it does the work.
+    pub(super) fn leads(&self) -> bool {
+        match &self.mind {
+            Mind::None => false,
+            Mind::Core(bridge) => bridge.role() == Role::Leading,
+            Mind::Shell { leads } => *leads,
+        }
     }
 }
 
-/// The bridge's webhooks as the API server reaches them: only while the process is up.
-pub(super) struct Hooks(pub(super) Option<(Arc<Config>, bool)>);
+/// The bridge's webhooks as the API server reaches them: only while a process is up.
+///
+/// Where the world is live, others may have webhooks too; they are called over the network.
+pub(super) struct Hooks {
+    pub(super) faults: Faults,
+    pub(super) bridge: Option<(Arc<Config>, bool)>,
+    pub(super) others: bool,
+}
 
 impl Webhooks for Hooks {
-    fn call(&mut self, _now: Time, path: &str, review: &Value) -> Result<Value, String> {
-        match &self.0 {
-            Some((config, true)) => Ok(drawbridge_core::admission::review(config, path, review)),
+    fn call(&mut self, now: Time, path: &str, review: &Value) -> Result<Value, String> {
+        if self.faults.ask(now, WEBHOOK).is_some() {
+            return Err("connection refused".to_owned());
+        }
+        match &self.bridge {
+            Some((config, true)) => Ok(admission::review(config, BRIDGE_USER, path, review)),
             Some((_, false)) | None => Err("connection refused".to_owned()),
         }
+    }
+
+    fn ask(&mut self, now: Time, call: &ReviewCall) -> Asked {
+        if self.others && !(self.bridge.is_some() && is_ours(&call.place)) {
+            return Asked::Later;
+        }
+        match self.call(now, &call.path, &call.review) {
+            Ok(answer) => Asked::Answered(answer),
+            Err(why) => Asked::Failed(why),
+        }
+    }
+}
+
+fn is_ours(place: &Place) -> bool {
+    match place {
+        Place::Service { namespace, name, .. } => (namespace.as_str(), name.as_str()) == SERVICE,
+        Place::Url { .. } => false,
     }
 }
 
@@ -133,7 +251,10 @@ fn effect_kind(effect: &Effect) -> Option<EffectKind> {
         Effect::Slurm { .. }
         | Effect::Kube { .. }
         | Effect::KubeWatch { .. }
-        | Effect::WakeAt(_) => None,
+        | Effect::Unwatch { .. }
+        | Effect::WakeAt(_)
+        | Effect::StepDown
+        | Effect::Exit => None,
     }
 }
 
@@ -142,9 +263,11 @@ fn is_patch(request: &KubeRequest) -> bool {
 }
 
 /// The name under which a request is counted.
-fn metric(effect: &Effect) -> &'static str {
+pub(super) fn metric(effect: &Effect) -> &'static str {
     match effect {
         Effect::Slurm { request, .. } => match request {
+            SlurmRequest::Ping => "bridge.slurm.ping",
+            SlurmRequest::TestToken => "bridge.slurm.testToken",
             SlurmRequest::Submit(_) => "bridge.slurm.submit",
             SlurmRequest::JobStates => "bridge.slurm.states",
             SlurmRequest::Job(_) => "bridge.slurm.job",
@@ -152,6 +275,7 @@ fn metric(effect: &Effect) -> &'static str {
             SlurmRequest::Cancel { signal: None, .. } => "bridge.slurm.cancel",
             SlurmRequest::Cancel { signal: Some(_), .. } => "bridge.slurm.signal",
             SlurmRequest::Nodes => "bridge.slurm.nodes",
+            SlurmRequest::Remark { .. } => "bridge.slurm.remark",
             SlurmRequest::UpdateNode { .. } => "bridge.slurm.updateNode",
         },
         Effect::Kube { request, .. } if request.path.ends_with("/binding") => "bridge.kube.bind",
@@ -163,6 +287,7 @@ fn metric(effect: &Effect) -> &'static str {
             Method::Delete => "bridge.kube.delete",
         },
         Effect::KubeWatch { .. } => "bridge.kube.watch",
-        Effect::WakeAt(_) => "bridge.wake",
+        Effect::Unwatch { .. } => "bridge.kube.unwatch",
+        Effect::WakeAt(_) | Effect::StepDown | Effect::Exit => "bridge.self",
     }
 }

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use drawbridge_core::Input;
 use drawbridge_fakes::{Method, Request, Response};
 use drawbridge_sim::{SlurmNode, Time, UserName};
 use serde_json::{Value, json};
 
-use super::{
-    World,
-    process::{Mail, Process},
-};
+use super::{World, process::Process};
 use crate::{
+    fault::Fault,
     log::Line,
     record::{Actor, Subject},
     scenario::{Action, CrashPoint, NodeChange, ObjectRef, Step},
@@ -65,25 +64,54 @@ impl World {
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
+            Action::Slurmrestd(change) => {
+                let text = self.rest.change(change);
+                self.reach(text);
+            }
+            Action::SlurmToken(state) => {
+                let text = self.rest.change_token(*state);
+                self.reach(text);
+            }
+            Action::Fault(fault) => {
+                self.await_fault(*fault, (!step.unchecked).then_some(step.line));
+            }
             Action::Crash(crash) => match crash.point {
-                CrashPoint::Now if self.process.as_ref().is_some_and(Process::is_up) => {
-                    self.crash(crash.down_for);
-                }
-                CrashPoint::Now => {
-                    self.refuse(Subject::Bridge, "tried to crash a bridge that is down");
-                }
+                CrashPoint::Now => match self.victim() {
+                    Some(replica) => self.crash(replica, crash.down_for),
+                    None => self.refuse(Subject::Bridge, "tried to crash a bridge that is down"),
+                },
                 CrashPoint::Before(_) | CrashPoint::After(_) => {
-                    if let Some(process) = &mut self.process {
-                        process.arm(crash.clone(), (!step.unchecked).then_some(step.line));
-                    }
+                    self.traps.arm(crash.clone(), (!step.unchecked).then_some(step.line));
                 }
             },
+            Action::Restart(down_for) => match self.victim() {
+                Some(replica) => self.stop(replica, *down_for),
+                None => self.refuse(Subject::Bridge, "tried to restart a bridge that is down"),
+            },
         }
+    }
+
+    fn await_fault(&mut self, fault: Fault, line: Option<usize>) {
+        self.faults.list(fault);
+        self.awaited.extend(line.map(|line| (fault, line)));
+    }
+
+    /// The replica that leads, or else any that is up.
+    fn victim(&self) -> Option<usize> {
+        let leader = self.bridges.iter().position(Process::leads);
+        leader.or_else(|| self.bridges.iter().position(Process::is_up))
+    }
+
+    /// The way to Slurm has changed.
+    fn reach(&mut self, text: impl Into<String>) {
+        self.note(Line::story(Actor::Slurm, Subject::Twin, text));
+        self.laws.slurm_within_reach(self.now, self.rest.is_within_reach());
     }
 
     /// Somebody said no to a step. That fails the run, unless the step says that it may be so.
     fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
         let text = text.into();
+        self.refusals += 1;
         match self.script.last() {
             Some(step) if step.unchecked => {}
             Some(step) => self.refused.push(format!("{}: {text}", step.line)),
@@ -133,8 +161,8 @@ impl World {
     }
 
     fn sbatch(&mut self, job: drawbridge_sim::Submission) {
-        let name = job.name.clone();
-        if let Err(error) = self.slurm.submit(self.now, job) {
+        let (now, name) = (self.now, job.name.clone());
+        if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.submit(now, job)) {
             let text = format!("tried to submit job {name}, refused: {error}");
             self.refuse(Subject::Twin, text);
         }
@@ -147,6 +175,7 @@ impl World {
         };
         let jobs: Vec<_> = self
             .slurm
+            .ctld()
             .jobs()
             .filter(is_meant)
             .filter(|job| !job.state.is_end())
@@ -156,9 +185,10 @@ impl World {
             let text = format!("ran scancel for {which}, but Slurm has no such live job");
             self.refuse(Subject::Twin, text);
         }
+        let (now, root) = (self.now, UserName::from("root"));
         for job in jobs {
             self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
-            if let Err(error) = self.slurm.cancel(self.now, job, &UserName::from("root")) {
+            if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.cancel(now, job, &root)) {
                 self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
             }
         }
@@ -180,18 +210,31 @@ impl World {
             ),
         };
         self.note(Line::story(Actor::User, Subject::SlurmNode(node.to_owned()), text));
-        if let Err(error) = self.slurm.update_node(self.now, &SlurmNode::from(node), update) {
+        let (now, name) = (self.now, SlurmNode::from(node));
+        if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.update_node(now, &name, update)) {
             let text = format!("scontrol failed for node {node}: {error}");
             self.refuse(Subject::SlurmNode(node.to_owned()), text);
         }
     }
 
-    /// Kills the bridge; it starts again after a while.
-    pub(super) fn crash(&mut self, down_for: drawbridge_sim::Span) {
-        let Some(process) = self.process.as_mut().filter(|process| process.is_up()) else { return };
-        process.die();
-        self.mail.push(self.now + down_for, Mail::Restart);
-        self.laws.bridge_down();
-        self.note(Line::story(Actor::Twin, Subject::Bridge, "the bridge crashed".to_owned()));
+    /// Kills a replica of the bridge; it starts again after a while.
+    pub(super) fn crash(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
+        let text = format!("{} crashed", self.name_of(replica));
+        let Some(process) = self.bridges.get(replica).filter(|process| process.is_up()) else {
+            return;
+        };
+        self.end_life(process.life, down_for);
+        self.note(Line::story(Actor::Twin, Subject::Bridge, text));
+    }
+
+    /// Tells a replica to end; it lets go first, and starts again after a while.
+    fn stop(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
+        let text = format!("{} was told to stop", self.name_of(replica));
+        self.note(Line::story(Actor::Twin, Subject::Bridge, text));
+        if let Some(process) = self.bridges.get_mut(replica) {
+            process.stops_for = Some(down_for);
+            let life = process.life;
+            self.tell(life, Input::Stopping);
+        }
     }
 }

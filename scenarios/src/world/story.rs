@@ -132,14 +132,18 @@ fn turning_point(change: &Change, object: Object<'_>, kind: &str) -> Option<Stri
         ("Pod", ChangeKind::Deleted) => Some(format!("pod {} is gone", object.key())),
         ("Pod", ChangeKind::Modified) => pod_turn(before?, object, &change.user),
         ("Node", ChangeKind::Modified) => node_turn(before?, object),
-        ("Job" | "Deployment" | "PodGroup", ChangeKind::Added) => {
-            Some(format!("created {kind} {}", object.key()))
-        }
-        ("Job" | "Deployment" | "PodGroup", ChangeKind::Deleted) => {
+        (_, ChangeKind::Added) if is_told(kind) => Some(format!("created {kind} {}", object.key())),
+        (_, ChangeKind::Deleted) if is_told(kind) => {
             Some(format!("{kind} {} is gone", object.key()))
         }
-        ("Job", ChangeKind::Modified) => job_turn(before?, object),
-        ("Deployment", ChangeKind::Modified) => replicas_turn(before?, object),
+        ("Job", ChangeKind::Modified) => end_turn(before?, object, kind, &["Complete", "Failed"]),
+        ("JobSet", ChangeKind::Modified) => {
+            end_turn(before?, object, kind, &["Completed", "Failed", "Restarting"])
+        }
+        ("Deployment" | "StatefulSet" | "LeaderWorkerSet", ChangeKind::Modified) => {
+            replicas_turn(before?, object, kind)
+        }
+        ("PersistentVolumeClaim", ChangeKind::Modified) => claim_turn(before?, object),
         _ => None,
     }
 }
@@ -190,16 +194,29 @@ fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
     (status != "True" || of(before).is_some()).then(|| format!("node {name}: {message}"))
 }
 
-fn job_turn(before: Object<'_>, job: Object<'_>) -> Option<String> {
-    let is = |job: Object<'_>, kind: &str| {
-        job.condition(kind).is_some_and(|condition| condition.text(&["status"]) == Some("True"))
-    };
-    let end = ["Complete", "Failed"].into_iter().find(|kind| is(job, kind) && !is(before, kind))?;
-    Some(format!("Job {} is {end}", job.key()))
+/// Whether people want to read when objects of a kind come and go.
+fn is_told(kind: &str) -> bool {
+    let kinds = ["Job", "Deployment", "PodGroup", "StatefulSet", "DaemonSet", "CronJob"];
+    let more = ["JobSet", "LeaderWorkerSet", "HorizontalPodAutoscaler", "PersistentVolumeClaim"];
+    kinds.contains(&kind) || more.contains(&kind)
 }
 
-fn replicas_turn(before: Object<'_>, deployment: Object<'_>) -> Option<String> {
+fn end_turn(before: Object<'_>, job: Object<'_>, kind: &str, ends: &[&str]) -> Option<String> {
+    let is = |job: Object<'_>, end: &str| {
+        job.condition(end).is_some_and(|condition| condition.text(&["status"]) == Some("True"))
+    };
+    let end = ends.iter().find(|end| is(job, end) && !is(before, end))?;
+    Some(format!("{kind} {} is {end}", job.key()))
+}
+
+fn replicas_turn(before: Object<'_>, workload: Object<'_>, kind: &str) -> Option<String> {
     let of = |it: Object<'_>| it.at(&["spec", "replicas"]).and_then(serde_json::Value::as_u64);
-    let count = of(deployment).filter(|count| of(before) != Some(*count))?;
-    Some(format!("scaled Deployment {} to {count}", deployment.key()))
+    let count = of(workload).filter(|count| of(before) != Some(*count))?;
+    Some(format!("scaled {kind} {} to {count}", workload.key()))
+}
+
+fn claim_turn(before: Object<'_>, claim: Object<'_>) -> Option<String> {
+    let phase = claim.text(&["status", "phase"])?;
+    let told = before.text(&["status", "phase"]) != Some(phase);
+    told.then(|| format!("PersistentVolumeClaim {} is {phase}", claim.key()))
 }

@@ -63,7 +63,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     6 | stesp: []
       | ^^^^^
       |
-      = help: did you mean `steps`? allowed here: why, version, epoch, seed, until, slurm, kubernetes, bridge, behaviour, steps, expect
+      = help: did you mean `steps`? allowed here: why, version, epoch, seed, until, slurm, kubernetes, bridge, bridgeReplicas, behaviour, steps, expect
     ");
     insta::assert_snapshot!(added("steps:\n- at: 1s\n  sbacth: -N1\n"), @"
     error: unknown key `sbacth` in `steps[0]`
@@ -72,7 +72,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     8 |   sbacth: -N1
       |   ^^^^^^
       |
-      = help: did you mean `sbatch`? allowed here: at, unchecked, apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash
+      = help: did you mean `sbatch`? allowed here: at, unchecked, apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash, restart, slurmrestd, slurmToken, fault
     ");
     insta::assert_snapshot!(added("bridge:\n  taintNode: false\n"), @"
     error: unknown key `taintNode` in `bridge`
@@ -81,7 +81,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     7 |   taintNode: false
       |   ^^^^^^^^^
       |
-      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, pollSeconds
+      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, pollSeconds
     ");
     insta::assert_snapshot!(added("expect:\n- pods: {phase: Running, cuont: 3}\n"), @"
     error: unknown key `cuont` in `expect[0].pods`
@@ -218,7 +218,7 @@ fn a_step_or_expectation_says_one_thing() {
     7 | - at: 1s
       |   ^^
       |
-      = help: add one of: apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash
+      = help: add one of: apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash, restart, slurmrestd, slurmToken, fault
     ");
     insta::assert_snapshot!(added("steps:\n- at: 1s\n  cordon: n1\n  uncordon: n1\n"), @"
     error: a step does one thing: `cordon` and `uncordon` are both here
@@ -264,6 +264,51 @@ fn a_step_or_expectation_says_one_thing() {
       |                 ^^^^^^^^
       |
       = help: the smaller one is `atLeast`
+    ");
+}
+
+#[test]
+fn a_slurmrestd_is_one_that_the_bridge_knows() {
+    let bridge = "bridge: {slurmRestApi: [http://a, http://b]}\nsteps:\n- at: 1s\n  ";
+    let step = |step: &str| added(&format!("{bridge}{step}\n"));
+    assert_eq!(step("slurmrestd: {server: http://b, state: down}"), "no error");
+    assert_eq!(step("slurmToken: expired"), "no error");
+    insta::assert_snapshot!(step("slurmrestd: {server: http://c, state: down}"), @"
+    error: the bridge knows no slurmrestd at `http://c`
+     --> scenarios/story.yaml:9:24
+      |
+    9 |   slurmrestd: {server: http://c, state: down}
+      |                        ^^^^^^^^
+      |
+      = help: did you mean `http://a`?
+    ");
+    insta::assert_snapshot!(step("slurmrestd: {server: http://a}"), @"
+    error: nothing changes
+     --> scenarios/story.yaml:9:15
+      |
+    9 |   slurmrestd: {server: http://a}
+      |               ^^^^^^^
+      |
+      = help: add `state:` or `serves:`
+    ");
+    insta::assert_snapshot!(step("slurmrestd: {serves: [v0.0.39]}"), @"
+    error: unknown value `v0.0.39`
+     --> scenarios/story.yaml:9:25
+      |
+    9 |   slurmrestd: {serves: [v0.0.39]}
+      |                         ^^^^^^^
+      |
+      = help: did you mean `v0.0.40`? allowed here: v0.0.40, v0.0.41, v0.0.42, v0.0.43, v0.0.44, v0.0.45
+    ");
+    let without = "bridge: none\nsteps:\n- at: 1s\n  slurmToken: expired\n";
+    insta::assert_snapshot!(added(without), @"
+    error: there is no bridge to have a token
+     --> scenarios/story.yaml:9:3
+      |
+    9 |   slurmToken: expired
+      |   ^^^^^^^^^^
+      |
+      = help: take `bridge: none` away
     ");
 }
 

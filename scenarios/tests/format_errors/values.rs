@@ -183,7 +183,10 @@ fn the_readme_names_the_kinds_that_the_hint_names() {
     let error =
         added("steps: [{at: 1s, apply: {apiVersion: v1, kind: Qqqqqq, metadata: {name: a}}}]");
     let (_, kinds) = error.split_once("there are: ").unwrap();
-    for kind in kinds.trim().split(", ") {
+    let (kinds, more) = kinds.trim().split_once(" and ").unwrap();
+    let listed_more = listed.split(',').count() - kinds.split(", ").count();
+    assert_eq!(more, format!("{listed_more} more"));
+    for kind in kinds.split(", ") {
         assert!(listed.contains(kind), "{kind}");
     }
 }

@@ -1,0 +1,193 @@
+//! What a world leaves behind once it is quiet: nothing that leaks, both sides agree, and whoever
+//! still waits has a true reason.
+//!
+//! ```text
+//!   pod ended?          ──▶ our finalizer is off
+//!   pod bound?          ──▶ its job lives
+//!   pod waits?          ──▶ its job waits too, and says why
+//!   node not cordoned?  ──▶ not drained by us
+//! ```
+//!
+//! Judged without knowing what happened before, so it holds after any faults. What a run without
+//! faults leaves behind in the same way is no finding: see [`Aftermath::beyond`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_core::names::{FINALIZER, REASON_PREFIX};
+use drawbridge_sim::{JobId, JobState};
+
+use crate::{laws::mark, object::Object, world::World};
+
+/// What is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aftermath {
+    /// Nobody had anything left to do.
+    pub is_quiet: bool,
+    /// What is wrong, by workload or node, as sentences.
+    pub findings: BTreeSet<Finding>,
+    /// How many pods of each workload have failed, and how many are well.
+    pub outcomes: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Pods of ours that ended by themselves, over the whole run.
+    pub finished: u64,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// What is wrong, without names that faults may change.
+    pub what: &'static str,
+    /// With what: a workload, a node.
+    pub with: String,
+    /// More about it.
+    pub detail: String,
+}
+
+impl Aftermath {
+    /// What is wrong here and was fine in `other`, as sentences.
+    pub fn beyond(&self, other: &Self) -> Vec<String> {
+        if !self.is_quiet {
+            // In the midst of things nobody can say what is left over.
+            let stirs = other.is_quiet.then(|| "end: it never became quiet".to_owned());
+            return stirs.into_iter().collect();
+        }
+        let known: BTreeSet<_> = other.findings.iter().map(|it| (it.what, &it.with)).collect();
+        let new = self.findings.iter().filter(|it| !known.contains(&(it.what, &it.with)));
+        new.map(|it| format!("end: {} {} ({})", it.with, it.what, it.detail)).collect()
+    }
+
+    /// Workloads that came to something else than in `other`.
+    pub fn differs_from(&self, other: &Self) -> Vec<String> {
+        let keys: BTreeSet<&String> = self.outcomes.keys().chain(other.outcomes.keys()).collect();
+        let differ =
+            keys.into_iter().filter(|key| self.outcomes.get(*key) != other.outcomes.get(*key));
+        let tell = |outcome: Option<&BTreeMap<String, u64>>| match outcome {
+            None => "nothing".to_owned(),
+            Some(phases) => {
+                let parts: Vec<_> =
+                    phases.iter().map(|(phase, n)| format!("{n} {phase}")).collect();
+                parts.join(", ")
+            }
+        };
+        differ
+            .map(|key| {
+                let (now, then) = (tell(self.outcomes.get(key)), tell(other.outcomes.get(key)));
+                format!("end: {key} came to {now}; without faults to {then}")
+            })
+            .collect()
+    }
+}
+
+/// Who waits for room waits rightly: who came first may depend on the faults.
+fn standing(pod: Object<'_>) -> &'static str {
+    if pod.phase() == "Failed" { "failed" } else { "well" }
+}
+
+impl World {
+    /// What is left at the end.
+    pub fn aftermath(&self) -> Aftermath {
+        let Some(config) = self.config() else { return Aftermath::default() };
+        let rows = self.frame().pods;
+        let owners: BTreeMap<&str, String> = rows
+            .iter()
+            .map(|row| {
+                let own = || format!("Pod/{}", row.name);
+                let name = row.owner.clone().unwrap_or_else(own);
+                (row.uid.as_str(), format!("{}/{name}", row.namespace))
+            })
+            .collect();
+        let mut aftermath = Aftermath { is_quiet: self.ended_quietly(), ..Aftermath::default() };
+        for pod in self.cluster().api().list("pods").map(|pod| Object(pod)) {
+            if pod.scheduler() == config.scheduler_name {
+                let of = owners.get(pod.uid()).cloned().unwrap_or_else(|| pod.key());
+                aftermath.findings.extend(self.judge_pod(pod, &of));
+                let phases = aftermath.outcomes.entry(of).or_default();
+                *phases.entry(standing(pod).to_owned()).or_default() += 1;
+            }
+        }
+        aftermath.findings.extend(self.judge_nodes());
+        let ours = rows.iter().filter(|row| row.scheduler == config.scheduler_name);
+        let finished = ours.filter(|row| row.started_ms.is_some() && row.finished_ms.is_some());
+        aftermath.finished = finished.count() as u64;
+        aftermath
+    }
+
+    fn judge_pod(&self, pod: Object<'_>, of: &str) -> Option<Finding> {
+        let found = |what, detail: String| {
+            let detail = format!("pod {}{detail}", pod.key());
+            Some(Finding { what, with: of.to_owned(), detail })
+        };
+        let is_gated = pod.at(&["spec", "schedulingGates"]).is_some();
+        let job = self.live_job_of(pod);
+        let said = || pod.waits_because().unwrap_or("nothing");
+        match (pod.is_terminal(), pod.node()) {
+            (true, _) if pod.has_finalizer(FINALIZER) => {
+                found("has ended with our finalizer on it", String::new())
+            }
+            (true, _) => None,
+            (false, _) if pod.is_terminating() && pod.has_finalizer(FINALIZER) => {
+                found("can't go because of our finalizer", String::new())
+            }
+            (false, Some(_)) if job.is_none() => found("runs without a job", String::new()),
+            (false, Some(_)) => None,
+            (false, None) if is_gated || pod.is_terminating() => None,
+            (false, None) => match job {
+                None if self.lacks_members(pod) => None,
+                None => found("waits without a job", format!(", which says {}", said())),
+                Some((job, JobState::Running)) => {
+                    found("waits although its job runs", format!(", job {job}"))
+                }
+                Some((job, _)) if !self.is_explained(pod, job) => {
+                    found("doesn't say why it waits", format!(", job {job}: {}", said()))
+                }
+                Some(_) => None,
+            },
+        }
+    }
+
+    /// Whether a pod's gang can't start: its group doesn't exist, or too few of its pods do.
+    fn lacks_members(&self, pod: Object<'_>) -> bool {
+        let Some(gang) = pod.gang() else { return false };
+        let api = self.cluster().api();
+        let group = api.get("podgroups.scheduling.x-k8s.io", pod.namespace(), gang);
+        let Some(group) = group.map(|group| Object(group)) else { return true };
+        let least = group.at(&["spec", "minMember"]).and_then(serde_json::Value::as_u64);
+        let pods = api.list("pods").map(|pod| Object(pod));
+        let members =
+            pods.filter(|it| it.namespace() == pod.namespace() && it.gang() == Some(gang));
+        let waiting = members.filter(|it| !it.is_terminal() && !it.is_terminating()).count() as u64;
+        waiting < least.unwrap_or(1)
+    }
+
+    /// The job that lives for a pod.
+    fn live_job_of(&self, pod: Object<'_>) -> Option<(JobId, JobState)> {
+        let key = pod.key();
+        let live = self.slurm().ctld().jobs().filter(|job| !job.state.is_end());
+        let mut ours = live.filter(|job| {
+            mark(&job.submission.admin_comment).is_some_and(|mark| mark.pods.contains(&key))
+        });
+        ours.next().map(|job| (job.id, job.state))
+    }
+
+    fn is_explained(&self, pod: Object<'_>, job: JobId) -> bool {
+        let Some(job) = self.slurm().ctld().job(job) else { return false };
+        let word = job.reason.word();
+        word == "None" || pod.waits_because().is_some_and(|said| said.contains(word))
+    }
+
+    fn judge_nodes(&self) -> Vec<Finding> {
+        let names = self.kube_names();
+        let mut findings = vec![];
+        for node in self.slurm().ctld().nodes() {
+            let kube = names.get(node.name().as_str());
+            let kube = kube.and_then(|name| self.cluster().api().get("nodes", "", name));
+            let Some(kube) = kube.map(|node| Object(node)) else { continue };
+            let reason = node.reason.as_ref().map_or("", |reason| reason.text.as_str());
+            if node.is_drained() && reason.starts_with(REASON_PREFIX) && !kube.is_cordoned() {
+                let with = format!("node {}", node.name());
+                let what = "is drained by us and not cordoned";
+                findings.push(Finding { what, with, detail: reason.to_owned() });
+            }
+        }
+        findings
+    }
+}
