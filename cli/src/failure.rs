@@ -38,6 +38,9 @@ pub(crate) enum Failure {
     /// A process that we started did not do its part.
     #[error("{0}")]
     Process(String),
+    /// A command that we ran for somebody ended so; it has said why itself.
+    #[error("the command ended with {0}")]
+    Exit(u8),
 }
 
 impl Failure {
@@ -68,6 +71,7 @@ impl Failure {
                 2
             }
             Self::Server { .. } => 3,
+            Self::Exit(code) => *code,
         }
     }
 
@@ -83,6 +87,7 @@ impl Failure {
             Self::Input { hint, .. } => {
                 format!("{ERROR}error{ERROR:#}: {self}\n{HINT}hint{HINT:#}: {hint}\n")
             }
+            Self::Exit(_) => String::new(),
             Self::Unmet(_) | Self::Print(_) | Self::Process(_) => {
                 format!("{ERROR}error{ERROR:#}: {self}\n")
             }

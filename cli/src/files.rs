@@ -38,6 +38,15 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
     Ok(loaded)
 }
 
+/// Reads the one scenario that the path names.
+pub(crate) fn load_one(path: &Path) -> Result<Scenario, Failure> {
+    let mut loaded = load(&[path.to_owned()])?;
+    let one = loaded.pop().filter(|_| loaded.is_empty());
+    one.map(|one| one.scenario).ok_or_else(|| {
+        Failure::path(path, "this is more than one scenario", "give the file of one")
+    })
+}
+
 /// Snapshots, events and verdicts are found by a scenario's name: it must be one scenario's.
 fn check_names(loaded: &[Loaded]) -> Result<(), Failure> {
     let mut seen = BTreeMap::new();

@@ -13,7 +13,7 @@ use std::{
 use anstyle::{AnsiColor, Style};
 use drawbridge_oracle::{
     Case, CaseError, Cluster, Family, FirstDifference, LabError, LabOptions, Report, RunOptions,
-    Tally, default_cache, families, family, install, recorded_cases, replay_all, run, tidy,
+    Tally, default_cache, families, family, recorded_cases, replay_all, run,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -44,7 +44,6 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
         return judge(&report, args.floor);
     }
     let options = options(args)?;
-    install(&options.lab).map_err(no_slurm)?;
     let bar = progress();
     let mut failed: Option<Failure> = None;
     let report = run(&options, |news| {
@@ -61,7 +60,6 @@ pub(crate) fn oracle(args: &OracleArgs) -> Result<(), Failure> {
         }
     });
     bar.finish_and_clear();
-    tidy(&options.lab);
     let report = report.map_err(no_slurm)?;
     if let Some(failure) = failed {
         return Err(failure);
@@ -100,13 +98,15 @@ fn list() -> Result<(), Failure> {
     print(table.render(100).as_bytes())
 }
 
-fn no_slurm(error: LabError) -> Failure {
+pub(crate) fn no_slurm(error: LabError) -> Failure {
     Failure::Server { what: error.what, hint: error.hint }
 }
 
 fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
     let lab = lab(args)?;
     let cores = || thread::available_parallelism().map_or(1, usize::from);
+    let given = args.conf.as_deref().map(read_conf).transpose()?;
+    let given = given.map(|cluster| Cluster { release: args.release, ..cluster });
     let mut cases = vec![];
     if !args.case.is_empty() {
         cases = args.case.iter().map(|path| read_case(path)).collect::<Result<_, _>>()?;
@@ -123,7 +123,7 @@ fn options(args: &OracleArgs) -> Result<RunOptions, Failure> {
         jobs: args.jobs.map_or_else(cores, usize::from),
         shrink_tries: args.shrink,
         record_only: args.record.is_some(),
-        given: args.conf.as_deref().map(read_conf).transpose()?,
+        given,
     })
 }
 
@@ -132,6 +132,8 @@ fn lab(args: &OracleArgs) -> Result<LabOptions, Failure> {
         cache: args.cache.clone().unwrap_or_else(default_cache),
         slurm: args.slurm.clone().map(|path| check_slurm(&path)).transpose()?,
         speed: args.speed,
+        lockstep: true,
+        ..LabOptions::of(args.release)
     })
 }
 
@@ -157,7 +159,7 @@ fn unreadable(name: &str, error: &CaseError) -> Failure {
     }
 }
 
-fn check_slurm(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn check_slurm(path: &Path) -> Result<PathBuf, Failure> {
     let hint = "give the folder that has sbin/slurmctld, sbin/slurmd and bin/sbatch";
     let whole = fs::canonicalize(path).map_err(|error| Failure::path(path, error, hint))?;
     if ["/", "/usr"].iter().any(|shared| whole == Path::new(shared)) {
@@ -181,10 +183,10 @@ fn read_case(path: &Path) -> Result<(String, Case), Failure> {
 }
 
 /// A site's slurm.conf, with the gres.conf that lies beside it.
-fn read_conf(path: &Path) -> Result<Cluster, Failure> {
+pub(crate) fn read_conf(path: &Path) -> Result<Cluster, Failure> {
     let gres = path.with_file_name("gres.conf");
     let gres_conf = if gres.exists() { read(&gres)? } else { String::new() };
-    Ok(Cluster { slurm_conf: read(path)?, gres_conf, given: true })
+    Ok(Cluster { slurm_conf: read(path)?, gres_conf, given: true, ..Cluster::default() })
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {

@@ -8,14 +8,19 @@ use std::{
     thread,
 };
 
-use drawbridge_scenarios::Run;
+use drawbridge_scenarios::{Run, Scenario};
 use drawbridge_sim::Seed;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::files::Loaded;
+use crate::{args::Transport, failure::Failure, files::Loaded};
 
 /// Plays every scenario with `seed`, or with its own.
-pub(crate) fn play(loaded: &[Loaded], seed: Option<Seed>, workers: Option<u16>) -> Vec<Run> {
+pub(crate) fn play(
+    loaded: &[Loaded],
+    seed: Option<Seed>,
+    workers: Option<u16>,
+    transport: Transport,
+) -> Result<Vec<Run>, Failure> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let workers = workers.map_or_else(cores, usize::from).clamp(1, loaded.len().max(1));
     let next = AtomicUsize::new(0);
@@ -26,8 +31,7 @@ pub(crate) fn play(loaded: &[Loaded], seed: Option<Seed>, workers: Option<u16>) 
             scope.spawn(|| {
                 while let Some(one) = loaded.get(next.fetch_add(1, Ordering::Relaxed)) {
                     bar.set_message(one.scenario.name.clone());
-                    let run =
-                        drawbridge_scenarios::run(&one.scenario, seed.unwrap_or(one.scenario.seed));
+                    let run = play_one(&one.scenario, seed.unwrap_or(one.scenario.seed), transport);
                     bar.inc(1);
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((one.path.clone(), run));
@@ -39,7 +43,18 @@ pub(crate) fn play(loaded: &[Loaded], seed: Option<Seed>, workers: Option<u16>) 
     in_order(loaded, done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-fn in_order(loaded: &[Loaded], mut done: Vec<(std::path::PathBuf, Run)>) -> Vec<Run> {
+fn play_one(scenario: &Scenario, seed: Seed, transport: Transport) -> Result<Run, Failure> {
+    match transport {
+        Transport::Direct => Ok(drawbridge_scenarios::run(scenario, seed)),
+        Transport::Wire => drawbridge_scenarios::wire::run(scenario, seed)
+            .map_err(|error| Failure::Process(format!("no runtime: {error}"))),
+    }
+}
+
+fn in_order(
+    loaded: &[Loaded],
+    mut done: Vec<(std::path::PathBuf, Result<Run, Failure>)>,
+) -> Result<Vec<Run>, Failure> {
     let place = |path: &std::path::Path| loaded.iter().position(|one| one.path == path);
     done.sort_by_key(|(path, _)| place(path));
     done.into_iter().map(|(_, run)| run).collect()

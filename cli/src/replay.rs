@@ -29,6 +29,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         Input::Trace(loaded) => loaded,
         Input::Journal { path, bytes } => return journal::replay(args, &path, &bytes),
     };
+    for path in args.csv.iter().chain(&args.report) {
+        check_folder(path)?;
+    }
     let began = Instant::now();
     let outcomes = replicas::replay(args, &loaded);
     say_how_long(&outcomes, began);
@@ -65,6 +68,13 @@ fn say_how_long(outcomes: &[Outcome], began: Instant) {
     let text = format!("replayed {} jobs in {secs:.2} s: {rate} jobs/s\n", grouped(jobs as u64));
     // Not a result: the same replay prints the same, but it doesn't take as long.
     let _ = anstream::stderr().write_all(text.as_bytes());
+}
+
+/// A long replay isn't done for a file that can't be written.
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let found = fs::metadata(folder.unwrap_or(Path::new("."))).map(|_| ());
+    found.map_err(|error| Failure::path(path, error, "give a file that can be written"))
 }
 
 fn write(

@@ -1,36 +1,55 @@
 //! `drawbridge run`: plays, judges, prints, and writes what was asked for.
 
+use std::path::{Path, PathBuf};
+
 use drawbridge_scenarios::Run;
 
 use crate::{
     args::{Output, RunArgs},
     events,
     failure::{Failure, print},
-    files::{self, Loaded},
-    junit, play, show, snapshots,
+    files, junit, play, rerun, show, snapshots,
 };
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let recordings = rerun::recordings(args)?;
+    if !recordings.is_empty() {
+        let runs: Vec<Run> =
+            recordings.iter().map(|path| rerun::run(path)).collect::<Result<_, _>>()?;
+        let paths: Vec<&Path> = recordings.iter().map(PathBuf::as_path).collect();
+        return finish(args, &paths, &runs, &[]);
+    }
     let loaded = files::load(&args.paths)?;
-    let runs = play::play(&loaded, args.seed, args.workers);
+    let runs = play::play(&loaded, args.seed, args.workers, args.transport)?;
     let differing = match (&args.check_snapshots, &args.update_snapshots) {
         (Some(folder), _) => snapshots::check(folder, &runs),
         (None, Some(folder)) => snapshots::update(folder, &loaded, &runs)?,
         (None, None) => vec![],
     };
-    if let Some(path) = &args.events {
-        events::write(path, &runs)?;
-    }
-    if let Some(path) = &args.junit {
-        junit::write(path, &runs, &differing)?;
-    }
-    print(render(args, &loaded, &runs, &differing).as_bytes())?;
-    verdict(&runs, &differing)
+    let paths: Vec<&Path> = loaded.iter().map(|one| one.path.as_path()).collect();
+    finish(args, &paths, &runs, &differing)
 }
 
-fn render(args: &RunArgs, loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
+/// Writes and prints what was asked for.
+fn finish(
+    args: &RunArgs,
+    paths: &[&Path],
+    runs: &[Run],
+    differing: &[String],
+) -> Result<(), Failure> {
+    if let Some(path) = &args.events {
+        events::write(path, runs)?;
+    }
+    if let Some(path) = &args.junit {
+        junit::write(path, runs, differing)?;
+    }
+    print(render(args, paths, runs, differing).as_bytes())?;
+    verdict(runs, differing)
+}
+
+fn render(args: &RunArgs, paths: &[&Path], runs: &[Run], differing: &[String]) -> String {
     match args.output {
-        Output::Table => show::table(loaded, runs, differing),
+        Output::Table => show::table(paths, runs, differing),
         Output::Json => runs.iter().map(json_line).collect(),
         Output::Story => runs.iter().map(Run::story_text).collect::<Vec<_>>().join("\n"),
     }

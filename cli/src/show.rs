@@ -1,14 +1,11 @@
 //! The table of results, and what to say about those that failed.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 use anstyle::{AnsiColor, Style};
 use drawbridge_scenarios::{Report, Run};
 
-use crate::{
-    files::Loaded,
-    table::{Cell, Table},
-};
+use crate::table::{Cell, Table};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -16,7 +13,7 @@ const FAINT: Style = Style::new().dimmed();
 const WIDTH: usize = 130;
 
 /// Everything that `run` prints for people.
-pub(crate) fn table(loaded: &[Loaded], runs: &[Run], differing: &[String]) -> String {
+pub(crate) fn table(paths: &[&Path], runs: &[Run], differing: &[String]) -> String {
     let mut table =
         Table::new(&["SCENARIO", "RESULT", "SEED", "VIRTUAL TIME", "EVENTS", "HASH", "WHY"]);
     for Run { report, .. } in runs {
@@ -31,8 +28,8 @@ pub(crate) fn table(loaded: &[Loaded], runs: &[Run], differing: &[String]) -> St
         ]);
     }
     let mut text = table.render(WIDTH);
-    for (one, run) in loaded.iter().zip(runs) {
-        explain(&mut text, one, &run.report);
+    for (path, run) in paths.iter().zip(runs) {
+        explain(&mut text, path, &run.report);
     }
     // Writing to a String can't fail.
     for difference in differing {
@@ -44,7 +41,7 @@ pub(crate) fn table(loaded: &[Loaded], runs: &[Run], differing: &[String]) -> St
 }
 
 /// Notes, and what failed with the command that repeats it.
-fn explain(text: &mut String, one: &Loaded, report: &Report) {
+fn explain(text: &mut String, path: &Path, report: &Report) {
     for note in &report.notes {
         let _ = writeln!(text, "\n{FAINT}note{FAINT:#}  {}: {note}", report.scenario);
     }
@@ -58,12 +55,12 @@ fn explain(text: &mut String, one: &Loaded, report: &Report) {
             writeln!(text, "  but       {}", outcome.detail.as_deref().unwrap_or("it was not so"));
     }
     for refusal in &report.refused {
-        let _ = writeln!(text, "  refused   {}:{refusal}", one.path.display());
+        let _ = writeln!(text, "  refused   {}:{refusal}", path.display());
     }
     for violation in &report.violations {
         let _ = writeln!(text, "  broken    {violation}");
     }
-    let path = one.path.display();
+    let path = path.display();
     let _ =
         writeln!(text, "  repeat    drawbridge run {path} --seed {} --output story", report.seed);
 }

@@ -3,7 +3,8 @@
 //! ```text
 //!   this process ──▶ child: UTC, C, here, 1 worker      ──▶ events, hash ─┐
 //!                ──▶ child: Auckland, Turkish, /, 2     ──▶ events, hash ─┼──▶ all equal?
-//!                ──▶ child: St. John's, Japanese, tmp, 5 ─▶ events, hash ─┘
+//!                ──▶ child: St. John's, Japanese, tmp, 5 ─▶ events, hash ─┤
+//!                ──▶ child: over the wire, N times      ──▶ events, hash ─┘
 //! ```
 
 use std::{
@@ -32,13 +33,17 @@ struct Setting {
     zone: &'static str,
     language: &'static str,
     workers: u16,
+    transport: &'static str,
 }
 
 const SETTINGS: [Setting; 3] = [
-    Setting { zone: "UTC", language: "C", workers: 1 },
-    Setting { zone: "Pacific/Auckland", language: "tr_TR.UTF-8", workers: 2 },
-    Setting { zone: "America/St_Johns", language: "ja_JP.UTF-8", workers: 5 },
+    Setting { zone: "UTC", language: "C", workers: 1, transport: "direct" },
+    Setting { zone: "Pacific/Auckland", language: "tr_TR.UTF-8", workers: 2, transport: "direct" },
+    Setting { zone: "America/St_Johns", language: "ja_JP.UTF-8", workers: 5, transport: "direct" },
 ];
+
+const WIRE: Setting =
+    Setting { zone: "Asia/Kathmandu", language: "C", workers: 2, transport: "wire" };
 
 /// What came of one scenario.
 #[derive(Serialize)]
@@ -58,14 +63,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let paths: Vec<PathBuf> =
         loaded.iter().map(|one| absolute(&one.path)).collect::<Result<_, _>>()?;
     let folder = Folder::new()?;
-    let runs: Vec<Events> = SETTINGS
-        .iter()
+    let settings = SETTINGS.iter().chain((0..args.wire).map(|_| &WIRE));
+    let runs: Vec<Events> = settings
         .enumerate()
         .map(|(index, setting)| play(args, &paths, setting, &folder.0.join(index.to_string())))
         .collect::<Result<_, _>>()?;
     let names = loaded.iter().map(|one| one.scenario.name.as_str());
     let verdicts: Vec<Verdict> = names.map(|name| compare(name, &runs)).collect();
-    print(render(args.output, &verdicts).as_bytes())?;
+    print(render(args, &verdicts).as_bytes())?;
     match verdicts.iter().filter(|verdict| !verdict.deterministic).count() {
         0 => Ok(()),
         n => Err(Failure::Unmet(format!(
@@ -94,7 +99,7 @@ fn play(
     let program = env::current_exe().map_err(|error| failed(error.to_string()))?;
     let mut command = Command::new(program);
     command.arg("run").args(paths).args(["--output", "json", "--events"]).arg(&events);
-    command.args(["--workers", &setting.workers.to_string()]);
+    command.args(["--workers", &setting.workers.to_string(), "--transport", setting.transport]);
     command.args(args.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]));
     command.env_clear().env("TZ", setting.zone).env("LANG", setting.language);
     command.env("LC_ALL", setting.language).current_dir(folder).stdin(Stdio::null());
@@ -156,8 +161,8 @@ fn first_difference(one: &[String], other: &[String]) -> Option<String> {
     Some(format!("event {index}\n    {}\n    {}", text(one), text(other)))
 }
 
-fn render(output: VerifyOutput, verdicts: &[Verdict]) -> String {
-    match output {
+fn render(args: &VerifyArgs, verdicts: &[Verdict]) -> String {
+    match args.output {
         VerifyOutput::Json => verdicts
             .iter()
             .map(|it| {
@@ -182,9 +187,10 @@ fn render(output: VerifyOutput, verdicts: &[Verdict]) -> String {
                 it.first_difference.as_ref().map(|text| format!("\n{}: {text}\n", it.scenario))
             });
             let differences: String = differences.collect();
-            let n = SETTINGS.len();
+            let (direct, wire) = (SETTINGS.len(), args.wire);
             format!(
-                "{}{differences}\n{n} processes with other time zones, languages, folders and workers\n",
+                "{}{differences}\n{direct} processes with other time zones, languages, folders and \
+                 workers, and {wire} over the wire\n",
                 table.render(100)
             )
         }

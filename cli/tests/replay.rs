@@ -136,10 +136,12 @@ fn a_damaged_dump_is_exit_code_2_with_its_place() {
 fn what_is_not_there_or_not_understood_is_exit_code_2() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("it.swf"), SWF).unwrap();
+    fs::write(folder.path().join("empty.swf"), "").unwrap();
     fs::write(folder.path().join("slurm.conf"), "NodeNaem=n1\n").unwrap();
     #[rustfmt::skip]
-    let rows: [(&[&str], &str); 8] = [
+    let rows: [(&[&str], &str); 9] = [
         (&["nowhere.swf"],                            "nowhere.swf"),
+        (&["empty.swf"],                              "it is empty"),
         (&[],                                         "required"),
         (&["it.swf", "--conf", "nowhere.conf"],       "nowhere.conf"),
         (&["it.swf", "--conf", "slurm.conf"],         "slurm.conf:1:1"),
@@ -152,6 +154,7 @@ fn what_is_not_there_or_not_understood_is_exit_code_2() {
         let ran = replay_in(folder.path(), args);
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
         assert!(ran.err.contains(words), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains("replayed"), "{args:?}: it ran in vain");
     }
 }
 
@@ -235,19 +238,18 @@ fn every_job_is_a_line_of_the_csv() {
 fn a_journal_is_stepped_through_the_core() {
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal.jsonl");
-    fs::write(&journal, "{\"at\":0,\"input\":\"started\"}\n").unwrap();
+    let began = "{\"at\":0,\"began\":{\"version\":\"0\",\"config\":{},\"instance\":{\"epoch\":0,\
+        \"identity\":\"a\",\"namespace\":\"b\",\"duties\":{\"workloads\":true,\"nodes\":true}}}}\n";
+    let started = format!("{began}{{\"at\":0,\"input\":\"started\"}}\n");
+    fs::write(&journal, &started).unwrap();
     let ran = replay_in(folder.path(), &["journal.jsonl"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("1 inputs, 0 equal effects"), "{}", ran.out);
-    fs::write(
-        &journal,
-        "{\"at\":0,\"input\":\"started\"}\n{\"at\":0,\"effect\":{\"wakeAt\":77}}\n",
-    )
-    .unwrap();
+    assert!(ran.out.contains("one life, 1 inputs, 0 equal effects"), "{}", ran.out);
+    fs::write(&journal, format!("{started}{{\"at\":0,\"effect\":{{\"wakeAt\":77}}}}\n")).unwrap();
     let ran = replay_in(folder.path(), &["journal.jsonl", "-o", "json"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
-    assert!(document["firstDifference"].as_str().unwrap().contains("line 2 differs"));
+    assert!(document["firstDifference"].as_str().unwrap().contains("line 3 differs"));
     fs::write(&journal, "{\"at\":0,\"input\":\"begun\"}\n{\"at\":0,\"input\":\"woke\"}\n").unwrap();
     let ran = replay_in(folder.path(), &["journal.jsonl"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));

@@ -45,6 +45,9 @@ impl ReadError {
     pub fn hint(&self) -> String {
         match self {
             Self::Gzip { .. } => "fetch the file again; `gzip --test FILE` checks it".to_owned(),
+            Self::Unknown { begins } if begins.is_empty() => {
+                "it is empty; give 18 numbers a line, or what `sacct --parsable2` prints with its header".to_owned()
+            }
             Self::Unknown { begins } => format!(
                 "it begins with `{begins}`; give 18 numbers a line, or what `sacct --parsable2` prints with its header"
             ),

@@ -62,13 +62,16 @@ impl<'a> Run<'a> {
             config.partition(&name).is_some().then_some(name)
         };
         let partitions = trace.names.partitions.iter().map(partition).collect();
+        let counts_memory = config.params().memory;
+        let mut ctld = Slurmctld::new(config, Epoch::from_unix(workload.epoch));
+        ctld.hide_plans();
         Self {
             trace,
             workload,
             users: trace.names.users.iter().map(UserName::from).collect(),
             partitions,
-            counts_memory: config.params().memory,
-            ctld: Slurmctld::new(config, Epoch::from_unix(workload.epoch)),
+            counts_memory,
+            ctld,
             waiting: BTreeMap::new(),
             outcomes: vec![None; workload.arrivals.len()],
             last_change: Time::ZERO,

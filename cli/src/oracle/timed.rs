@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, fs, path::Path, sync::Mutex, thread};
 
 use drawbridge_oracle::{
-    Case, Judgement, LabError, LabOptions, NotModelled, install, judge, record, recordings, tidy,
+    Case, Judgement, LabError, LabOptions, NotModelled, install, judge, record, recordings,
 };
 use serde_json::json;
 
@@ -26,7 +26,6 @@ pub(super) fn timed(args: &OracleArgs) -> Result<(), Failure> {
         let lab = lab(args)?;
         install(&lab).map_err(no_slurm)?;
         let recorded = record_all(&lab, cases, args.jobs.map_or(2, usize::from));
-        tidy(&lab);
         cases = recorded.map_err(no_slurm)?;
     }
     if let Some(folder) = &args.keep {

@@ -38,9 +38,6 @@ pub(crate) struct ReplayArgs {
     /// The cluster's gres.conf
     #[arg(long, value_name = "FILE", requires = "conf")]
     pub(crate) gres_conf: Option<PathBuf>,
-    /// The bridge's configuration, to replay a journal with [default: as shipped]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) bridge_config: Option<PathBuf>,
     /// Which scheduler decides
     #[arg(long, value_enum, default_value_t = ModeArg::Slurm)]
     pub(crate) mode: ModeArg,

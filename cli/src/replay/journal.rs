@@ -1,10 +1,8 @@
 //! A journal of the bridge: the same inputs to the same core must give the same effects.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use drawbridge_bridge::{config, journal};
-use drawbridge_core::Config;
-use drawbridge_sim::Epoch;
+use drawbridge_bridge::journal;
 use serde_json::json;
 
 use super::args::{ReplayArgs, ReplayOutput};
@@ -14,8 +12,9 @@ pub(super) fn replay(args: &ReplayArgs, path: &Path, bytes: &[u8]) -> Result<(),
     let lines = journal::read(bytes).map_err(|damaged| {
         Failure::place(path, (damaged.line, 1), &damaged.why, damaged.hint().to_owned())
     })?;
-    let config = configuration(args)?;
-    let replayed = journal::replay(&lines.entries, &config, Epoch::DEFAULT);
+    let replayed = journal::replay(&lines.entries).map_err(|headless| {
+        Failure::place(path, (headless.line, 1), &headless.to_string(), headless.hint().to_owned())
+    })?;
     let difference = replayed.difference.as_ref().map(ToString::to_string);
     let text = match args.output {
         ReplayOutput::Json => {
@@ -23,6 +22,7 @@ pub(super) fn replay(args: &ReplayArgs, path: &Path, bytes: &[u8]) -> Result<(),
                 "file": path.display().to_string(),
                 "inputs": replayed.inputs,
                 "effects": replayed.effects,
+                "lives": replayed.lives,
                 "tornLine": lines.torn,
                 "firstDifference": difference,
             });
@@ -34,10 +34,11 @@ pub(super) fn replay(args: &ReplayArgs, path: &Path, bytes: &[u8]) -> Result<(),
                 None => "every effect is the same\n".to_owned(),
                 Some(difference) => format!("{difference}\n"),
             };
-            let (inputs, effects) = (replayed.inputs, replayed.effects);
+            let journal::Replayed { inputs, effects, lives, .. } = replayed;
+            let lives = if lives == 1 { "one life".to_owned() } else { format!("{lives} lives") };
             let file = path.display();
             format!(
-                "{file}: {inputs} inputs, {effects} equal effects\n{}{same}",
+                "{file}: {lives}, {inputs} inputs, {effects} equal effects\n{}{same}",
                 torn.unwrap_or_default()
             )
         }
@@ -47,16 +48,4 @@ pub(super) fn replay(args: &ReplayArgs, path: &Path, bytes: &[u8]) -> Result<(),
         None => Ok(()),
         Some(_) => Err(Failure::Unmet("the replay differs from the journal".to_owned())),
     }
-}
-
-fn configuration(args: &ReplayArgs) -> Result<Config, Failure> {
-    let Some(path) = &args.bridge_config else {
-        return Ok(Config::as_shipped());
-    };
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::path(path, error, "give the bridge's config.yaml"))?;
-    config::parse(&text).map_err(|error| {
-        let hint = error.hint.unwrap_or_else(|| "see `drawbridge schema config`".to_owned());
-        Failure::place(path, (error.line, error.column), &error.what, hint)
-    })
 }

@@ -1,6 +1,7 @@
 //! Replays once or often, on several threads; which thread did what makes no difference.
 
 use std::{
+    fmt,
     sync::{
         Mutex,
         atomic::{AtomicU32, Ordering},
@@ -9,9 +10,9 @@ use std::{
 };
 
 use drawbridge_replay::{
-    Distribution, Mode, Options, Outcome, Summary, Workload, easy, replica_seed, slurm,
+    Distribution, Mode, Options, Outcome, Summary, Workload, easy, grouped, replica_seed, slurm,
 };
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use super::{args::ReplayArgs, load::Loaded};
@@ -94,9 +95,12 @@ fn one(loaded: &Loaded, options: &Options, replica: u32, bar: &ProgressBar) -> O
 fn bar(loaded: &Loaded, options: &Options, replicas: u32) -> ProgressBar {
     let jobs = loaded.trace.jobs.len().min(options.first_jobs.unwrap_or(usize::MAX));
     let bar = ProgressBar::new(jobs as u64 * u64::from(replicas));
-    let template = "{bar:30} {human_pos}/{human_len} jobs  {per_sec}  {eta} left";
+    let template = "{bar:30} {human_pos}/{human_len} jobs  {rate}/s  {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let _ = out.write_str(&grouped(state.per_sec() as u64));
+        };
+        bar.set_style(style.with_key("rate", rate));
     }
     bar
 }
