@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::{
     JobId, NodeFlags, NodeReason, NodeUpdate, SlurmError, SlurmNode, Slurmctld, Span, Time,
     UserName,
-    conf::{NodeSpec, comma_words},
+    conf::{DeviceGroup, NodeSpec, comma_words},
     node::Service,
     sched::next_tick,
     slurmctld::Event,
@@ -65,6 +65,7 @@ impl Slurmctld {
             NodeUpdate::Reason(text) => self.with_node(place, |node| by.set_reason(node, &text)),
             NodeUpdate::Comment(text) => self.nodes[place].comment = text,
             NodeUpdate::Extra(text) => self.nodes[place].extra = text,
+            NodeUpdate::Gres(text) => return self.update_gres(place, &text),
             NodeUpdate::Weight(weight) => self.with_spec(place, |spec| spec.weight = weight),
             NodeUpdate::Features { available, active } => {
                 return self.update_features(place, available.as_deref(), active.as_deref());
@@ -102,7 +103,7 @@ impl Slurmctld {
         }
         if service == Service::Down && self.params().return_to_service == 2 {
             let at = self.next_ping_of(now, place);
-            self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
+            self.ping(at, place);
         }
     }
 
@@ -119,7 +120,7 @@ impl Slurmctld {
         if node.flags.has(NodeFlags::INVALID_REG) || !(away || flagged) {
             return Err(SlurmError::InvalidNodeState);
         }
-        let unheard = away || node.is_drained();
+        let unheard = (away || node.is_drained()) && !node.is_external();
         self.with_node(place, |node| {
             node.flags = node.flags.without(CLEARED);
             if away {
@@ -183,7 +184,7 @@ impl Slurmctld {
     fn make_silent(&mut self, now: Time, place: usize) {
         self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
         let at = self.next_round(now);
-        self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
+        self.ping(at, place);
     }
 
     fn update_features(
@@ -206,6 +207,33 @@ impl Slurmctld {
         Ok(())
     }
 
+    /// Devices that are files stay as many as they are, or none of them is left.
+    fn update_gres(&mut self, place: usize, text: &str) -> Result<(), SlurmError> {
+        let wanted = |name: &str| -> usize {
+            let words = text.split(',').map(|word| word.split(':').collect::<Vec<_>>());
+            let mine = words.filter(|parts| parts.first() == Some(&name));
+            mine.map(|parts| parts.last().and_then(|last| last.parse().ok()).unwrap_or(1)).sum()
+        };
+        let spec = self.nodes[place].spec.clone();
+        let changed = |name: &str| wanted(name) != spec.gres_count(name, None);
+        let is_refused =
+            |group: &DeviceGroup| group.file && wanted(&group.name) != 0 && changed(&group.name);
+        // Whether they are files is known of the name, not of the node.
+        if self.nodes.iter().flat_map(|node| &node.spec.devices).any(is_refused) {
+            return Err(SlurmError::InvalidGres);
+        }
+        self.with_spec(place, |spec| {
+            for gres in spec.gres.iter_mut().filter(|gres| changed(&gres.name)) {
+                gres.count = wanted(&gres.name);
+            }
+            for group in spec.devices.iter_mut().filter(|group| changed(&group.name)) {
+                group.count = wanted(&group.name);
+            }
+            spec.gres.retain(|gres| gres.count != 0);
+        });
+        Ok(())
+    }
+
     /// With accounting, whoever is in service again has no reason any more; without it the reason
     /// stays to be read until a job starts there.
     fn node_is_up(&mut self, place: usize) {
@@ -218,9 +246,19 @@ impl Slurmctld {
 
     /// Takes no jobs before its slurmd answered a ping that goes out at once.
     fn must_register(&mut self, now: Time, place: usize) {
+        if self.nodes[place].is_external() {
+            return;
+        }
         self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
         self.pinged = next_tick(now);
-        self.events.push(self.pinged + ANSWER, Event::NodeRegisters { node: place });
+        self.ping(self.pinged, place);
+    }
+
+    /// A ping goes out. Where there is no slurmd nobody is pinged.
+    fn ping(&mut self, at: Time, place: usize) {
+        if !self.nodes[place].is_external() {
+            self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
+        }
     }
 
     /// Its slurmd says that it is there. The reason stays to be read, as Slurm leaves it.
@@ -242,6 +280,25 @@ impl Slurmctld {
         if !took && self.nodes[place].takes_jobs() {
             self.node_is_up(place);
             self.ask_for_cycle(now);
+        }
+    }
+
+    /// slurmctld sends something to a job's nodes. Those without a slurmd don't answer, and take no
+    /// more jobs from when that is noticed until slurmctld starts anew.
+    pub(crate) fn message(&mut self, now: Time, job: JobId) {
+        let allocation = self.job(job).and_then(|job| job.allocation.clone());
+        let noticed = now + self.params().message_timeout;
+        for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
+            if self.nodes[share.index].is_external() {
+                self.events.push(noticed, Event::NodeSilent { node: share.index });
+            }
+        }
+    }
+
+    /// A message to the node had no answer.
+    pub(crate) fn node_silent(&mut self, place: usize) {
+        if self.nodes.get(place).is_some_and(crate::Node::is_external) {
+            self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
         }
     }
 
@@ -268,6 +325,8 @@ impl Slurmctld {
         let node = &mut self.nodes[place];
         change(Arc::make_mut(&mut node.spec));
         let spec = node.spec.clone();
+        self.census.describe(place, node);
+        self.census.count(place, node);
         self.config.set_node(place, spec);
     }
 }

@@ -25,8 +25,11 @@ pub struct NodeShare {
     pub index: usize,
     /// Tasks that run there.
     pub tasks: u32,
-    /// CPUs counted against the job there.
+    /// CPUs that it may use there.
     pub cpus: u32,
+    /// CPUs counted against the job there: with CR_Socket those of whole sockets.
+    #[serde(skip)]
+    pub counted_cpus: u32,
     /// The cores, by their index on the node.
     pub cores: IndexSet,
     /// The CPUs (hardware threads) of these cores, by their index on the node.
@@ -38,6 +41,9 @@ pub struct NodeShare {
     /// Other jobs may hold the same cores.
     #[serde(skip)]
     pub shared: bool,
+    /// It would let them, whether or not its partition does.
+    #[serde(skip)]
+    pub sharing: bool,
 }
 
 impl Allocation {
@@ -54,7 +60,7 @@ impl Allocation {
 
     /// CPUs on all nodes.
     pub fn cpus(&self) -> u32 {
-        self.nodes.iter().map(|share| share.cpus).sum()
+        self.nodes.iter().map(|share| share.counted_cpus).sum()
     }
 
     /// Memory on all nodes, MiB.

@@ -9,7 +9,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{IndexSet, Job, JobId, JobState, Reason, Slurmctld, Time};
+use crate::{IndexSet, Job, JobId, JobState, Reason, Slurmctld, Time, sched::QueueKey};
 
 /// A record's place in an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,16 +76,26 @@ impl ArrayPlace {
     }
 }
 
+impl ArrayPlace {
+    /// The tasks that wait together, as the REST API prints them: `4-7%3`.
+    pub fn task_text(&self) -> String {
+        match &self.tasks {
+            ArrayTasks::One(task) => task.to_string(),
+            ArrayTasks::Several(tasks) => {
+                let limit =
+                    if self.throttle == 0 { String::new() } else { format!("%{}", self.throttle) };
+                format!("{}{limit}", print_tasks(tasks))
+            }
+        }
+    }
+}
+
 /// As squeue prints a job: `12_3`, `12_[4-7%3]`.
 impl fmt::Display for ArrayPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tasks {
             ArrayTasks::One(task) => f.pad(&format!("{}_{task}", self.job)),
-            ArrayTasks::Several(tasks) => {
-                let limit =
-                    if self.throttle == 0 { String::new() } else { format!("%{}", self.throttle) };
-                f.pad(&format!("{}_[{}{limit}]", self.job, print_tasks(tasks)))
-            }
+            ArrayTasks::Several(_) => f.pad(&format!("{}_[{}]", self.job, self.task_text())),
         }
     }
 }
@@ -225,12 +235,18 @@ impl Slurmctld {
         if let (ArrayTasks::One(task), Some(array)) = (&tasks, self.arrays.get_mut(&head)) {
             array.split.insert(*task, head);
         }
+        let keys = self.job(head).map(|job| self.queue_keys(job)).unwrap_or_default();
+        let queued: Vec<_> = keys.into_iter().filter(|key| self.queue.remove(key)).collect();
         if let Some(place) = self.job_mut(head).and_then(|job| job.array.as_mut()) {
             let before = place.n_tasks();
             place.tasks = tasks;
             let after = place.n_tasks();
             self.n_unsplit = (self.n_unsplit + after).saturating_sub(before);
         }
+        // A single task has another place in the queue than those that wait together.
+        let again = self.job(head).map(|job| self.queue_keys(job)).unwrap_or_default();
+        let was_queued = |key: &QueueKey| queued.iter().any(|old| old.partition == key.partition);
+        self.queue.extend(again.into_iter().filter(was_queued));
     }
 
     /// Some of the tasks that wait together remain, however few.

@@ -9,21 +9,31 @@
 //! Reservations are of whole nodes and rounded outwards to `bf_resolution`; what running jobs
 //! hold is given back in parts, at their limits.
 
+mod by_feature;
 mod future;
+mod horizon;
+mod owners;
 mod plan;
 mod quota;
+mod rooms;
 mod search;
 
 use std::{collections::BTreeMap, mem};
 
 use crate::{
-    Fact, IndexSet, JobId, JobState, Slurmctld, Span, Time,
+    Fact, IndexSet, JobId, JobState, NodeBase, NodeFlags, Slurmctld, Span, Time,
     conf::SchedulerType,
     sched::{Decision, next_tick},
 };
-use search::Cycle;
+use search::{Cycle, Hope};
 
 impl Slurmctld {
+    /// From now on nobody looks at plans: expected starts and nodes that are shown as planned. A
+    /// backfill cycle then makes only those that who starts depends on; who starts stays the same.
+    pub const fn hide_plans(&mut self) {
+        self.plans_hidden = true;
+    }
+
     /// Something changed that could let a job start or move a plan.
     pub(crate) fn tell_backfill(&mut self, now: Time) {
         // What changed while nobody waited was looked at by a cycle that had nothing to do.
@@ -40,7 +50,8 @@ impl Slurmctld {
     pub(crate) fn backfill_due(&self) -> Option<Time> {
         let params = self.params();
         let on = params.scheduler == SchedulerType::Backfill && params.backfill.interval.is_some();
-        let changed = self.clock.changed.filter(|_| on && !self.queue.is_empty())?;
+        let something = !self.queue.is_empty() || !self.planned.is_empty();
+        let changed = self.clock.changed.filter(|_| on && something)?;
         Some(self.backfill_tick(changed))
     }
 
@@ -52,6 +63,7 @@ impl Slurmctld {
     pub(crate) fn run_backfill_cycle(&mut self, now: Time) {
         self.admit_begun(now);
         self.check_limits();
+        self.rows.pack();
         let outcome = self.decide_backfill(now);
         self.clock.backfilled = now;
         self.clock.changed = None;
@@ -63,13 +75,39 @@ impl Slurmctld {
             self.shorten(now, job, limit);
         }
         self.expect_starts(outcome.expected);
-        self.planned = outcome.planned;
+        self.show_planned(outcome.planned);
+    }
+
+    /// `PLANNED` is shown of nodes that aren't given out to the last CPU, until the next cycle.
+    fn show_planned(&mut self, mut planned: IndexSet) {
+        for place in mem::take(&mut self.planned).iter() {
+            self.nodes[place].flags = self.nodes[place].flags.without(NodeFlags::PLANNED);
+        }
+        let full: IndexSet = planned.iter().filter(|place| self.seems_full(*place)).collect();
+        planned.subtract(&full);
+        let nodes = &mut self.nodes;
+        for place in planned.iter() {
+            nodes[place].flags = nodes[place].flags.with(NodeFlags::PLANNED);
+        }
+        self.planned = planned;
+    }
+
+    /// Whether a node is given out to the last CPU, or a job runs there though no CPU counts as given
+    /// out: so it is after a job on it was suspended and resumed.
+    fn seems_full(&self, place: usize) -> bool {
+        let node = &self.nodes[place];
+        let runs = |id: &JobId| self.job(*id).is_some_and(|job| job.state == JobState::Running);
+        let base = node.state().base;
+        let seems_idle = base == NodeBase::Mixed && node.usage.cpus == 0;
+        base == NodeBase::Allocated || (seems_idle && node.jobs.iter().any(runs))
     }
 
     fn decide_backfill(&self, now: Time) -> Outcome {
         let mut cycle = Cycle::new(self, now);
+        let mut hope = Hope::of(self);
         for key in &self.queue {
-            if cycle.is_full() {
+            let over = hope.as_mut().is_some_and(|hope| hope.is_over(&mut cycle, *key));
+            if over || cycle.is_full() {
                 break;
             }
             cycle.look_at(*key);

@@ -47,7 +47,7 @@ impl Epoch {
 
     /// The point in the run that lies so many seconds after 1970; zero if that was before it began.
     pub const fn time_of_unix(self, secs: u64) -> Time {
-        Time::from_ms(secs.saturating_sub(self.0) * 1000)
+        Time::from_ms(secs.saturating_sub(self.0).saturating_mul(1000))
     }
 }
 

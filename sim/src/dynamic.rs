@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   scontrol create nodename=… state=future|cloud ──▶ there, but its slurmd is not
+//!                                    external     ──▶ idle, and there never is one (26.05)
 //!   slurmd -Z --conf "…"                          ──▶ idle
 //!   scontrol delete nodename=…                    ──▶ its place waits for the next one
 //! ```
@@ -85,7 +86,7 @@ impl Slurmctld {
         }
         let place = *self.node_places.get(node).ok_or(SlurmError::InvalidNodeName)?;
         let record = &self.nodes[place];
-        if !record.flags.has(NodeFlags::DYNAMIC_NORM) {
+        if !record.flags.has(NodeFlags::DYNAMIC_NORM) && !record.is_external() {
             return Err(SlurmError::InvalidNodeState);
         }
         if !record.jobs.is_empty() {
@@ -115,6 +116,7 @@ impl Slurmctld {
         } else {
             self.nodes.push(node);
         }
+        self.census.describe(place, &self.nodes[place]);
         self.config.set_node(place, spec.clone());
         Arc::make_mut(&mut self.node_places).insert(spec.name.clone(), place);
         self.with_node(place, |_| {});

@@ -26,6 +26,9 @@ pub enum SlurmError {
     /// 2006: fewest nodes above most nodes, or none at all.
     #[error("Node count specification invalid")]
     InvalidNodeCount,
+    /// 2009: there is no script to signal.
+    #[error("Job script not specified")]
+    JobScriptMissing,
     /// 2010: an operator's right on nodes.
     #[error("Invalid user id")]
     UserIdMissing,
@@ -68,8 +71,11 @@ pub enum SlurmError {
     /// 2038: the dependency can't be read or names no job.
     #[error("Job dependency problem")]
     Dependency,
+    /// 2039: only what has a script can run again.
+    #[error("Only batch jobs are accepted or processed")]
+    BatchOnly,
     /// 2042: held, which is also said of a job that was accepted.
-    #[error("Job is in held state")]
+    #[error("Job is in held state, pending scheduler release")]
     JobHeld,
     /// 2044: more memory than `MaxMemPerCPU` or `MaxMemPerNode` allow.
     #[error("Memory required by task is not available")]
@@ -104,6 +110,9 @@ pub enum SlurmError {
     /// 2036: not on this system.
     #[error("Requested operation not supported on this system")]
     NotSupported,
+    /// 2036, in our own words: not in this release.
+    #[error("Requested operation not supported on this system: external jobs need Slurm 26.05")]
+    ExternalJobsNotSupported,
     /// 2037: the job isn't to be queued again.
     #[error("Requested operation is presently disabled")]
     Disabled,
@@ -149,6 +158,9 @@ pub enum SlurmError {
     /// 2165: `MaxNodeCount` leaves no room.
     #[error("Unable to add node, node table is full")]
     NodeTableFull,
+    /// 2189: an external job with a script.
+    #[error("Invalid configuration for external job")]
+    InvalidExternalJob,
     /// 11: `MaxJobCount` is reached.
     #[error("Resource temporarily unavailable")]
     TooManyJobs,
@@ -165,6 +177,7 @@ impl SlurmError {
             Self::RequestedNodesNotInPartition => 2004,
             Self::TooManyCpus => 2005,
             Self::InvalidNodeCount => 2006,
+            Self::JobScriptMissing => 2009,
             Self::UserIdMissing => 2010,
             Self::RequestedNodeConfigUnavailable => 2014,
             Self::RequestedPartConfigUnavailable => 2015,
@@ -179,6 +192,7 @@ impl SlurmError {
             Self::ActiveFeatureNotSubset => 2031,
             Self::InvalidFeature => 2029,
             Self::Dependency => 2038,
+            Self::BatchOnly => 2039,
             Self::JobHeld => 2042,
             Self::InvalidTaskMemory => 2044,
             Self::InvalidAccount => 2045,
@@ -190,7 +204,7 @@ impl SlurmError {
             Self::InvalidGres => 2072,
             Self::JobNotPending => 2073,
             Self::BadTaskCount => 2025,
-            Self::NotSupported => 2036,
+            Self::NotSupported | Self::ExternalJobsNotSupported => 2036,
             Self::Disabled => 2037,
             Self::InvalidTimeLimit => 2051,
             Self::InvalidTimeValue => 2054,
@@ -206,6 +220,7 @@ impl SlurmError {
             Self::PartitionInUse => 2075,
             Self::NodeAlreadyExists => 2164,
             Self::NodeTableFull => 2165,
+            Self::InvalidExternalJob => 2189,
             Self::TooManyJobs => 11,
         }
     }

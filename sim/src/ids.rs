@@ -78,3 +78,16 @@ impl fmt::Display for JobId {
         self.0.fmt(f)
     }
 }
+
+impl UserName {
+    /// A user number made from the name: there is no passwd file here, and it must always be the
+    /// same.
+    pub fn number(&self) -> u64 {
+        match self.as_str() {
+            "root" => 0,
+            "slurm" => 64_030,
+            number if number.parse::<u32>().is_ok() => number.parse().unwrap_or(0),
+            name => 1_000 + crate::fnv1a(name.as_bytes()) % 50_000,
+        }
+    }
+}

@@ -28,6 +28,8 @@ pub struct Job {
     pub array: Option<ArrayPlace>,
     /// Where it queues or runs. One of several while it waits: the first that was named.
     pub partition: PartitionName,
+    /// Where it may run, in the order in which squeue lists them while it waits.
+    pub listed: Arc<[PartitionName]>,
     /// Its base state.
     pub state: JobState,
     /// Ended or queued again, but its nodes aren't free yet.
@@ -160,9 +162,25 @@ impl Job {
         self.array.as_ref().map_or_else(|| self.id.to_string(), ToString::to_string)
     }
 
+    /// The partitions as squeue prints them: all while it waits, afterwards the one that it is in,
+    /// unless one of them is no more.
+    pub fn squeue_partition(&self) -> String {
+        let placed = self.state != JobState::Pending && !self.partitions.is_empty();
+        if placed || self.listed.is_empty() {
+            return self.partition.to_string();
+        }
+        let names: Vec<&str> = self.listed.iter().map(PartitionName::as_str).collect();
+        names.join(",")
+    }
+
     /// What it still waits for, as scontrol prints it; `None` if nothing.
     pub fn dependency(&self) -> Option<String> {
         (!self.dependency.is_empty()).then(|| self.dependency.to_string())
+    }
+
+    /// Whether it is external: it has no script, and its nodes are free as soon as it ends.
+    pub fn is_external(&self) -> bool {
+        self.submission.external
     }
 
     /// Whether it holds nodes.

@@ -173,6 +173,7 @@ impl Slurmctld {
         if let Some(licenses) = licenses {
             self.change_licenses(job, licenses, operator)?;
         }
+        self.count_cpus_again(job);
         self.settle(job, update)
     }
 
@@ -194,21 +195,28 @@ impl Slurmctld {
             self.facts.push(Fact::JobChanged { job, change: change.into() });
         }
         let Some(record) = self.jobs.get(&job).cloned() else { return Ok(()) };
-        if record.reason.is_hold() || record.reason == Reason::Prolog {
-            return Ok(());
-        }
-        let refusal = self.partition_refusal(&record, record.partitions[0]);
-        match refusal.filter(|_| record.state == JobState::Pending) {
+        let held = matches!(record.reason, Reason::JobHeldAdmin) || record.reason.is_user_hold();
+        let keeps = held || record.reason == Reason::Prolog;
+        match self.partition_refusal(&record, self.looked_at(&record)) {
+            None if keeps => {}
             None => self.set_reason(job, Reason::None),
             Some(
                 Reason::PartitionTimeLimit | Reason::PartitionNodeLimit | Reason::PartitionDown,
             ) => {}
             Some(reason) => {
-                self.set_reason(job, reason);
+                if !held {
+                    self.set_reason(job, reason);
+                }
                 return Err(SlurmError::RequestedPartConfigUnavailable);
             }
         }
         Ok(())
+    }
+
+    /// The partition in which schedulers looked at a job last, or where it runs.
+    fn looked_at(&self, job: &Job) -> usize {
+        let mut all = self.config.partitions().iter();
+        all.position(|spec| spec.name == job.partition).unwrap_or(0)
     }
 
     pub(crate) fn pending(&self, job: JobId) -> Result<&Job, SlurmError> {
@@ -226,7 +234,8 @@ impl Slurmctld {
         }
         self.pending(job)?;
         let places = self.partition_places(names)?;
-        let first = places[0];
+        // The one that was named first counts, whatever its tier.
+        let first = self.partition_places(&names[..1])?[0];
         match self.partition_spec(first).state {
             PartitionState::Up | PartitionState::Down => {}
             PartitionState::Drain | PartitionState::Inactive => {
@@ -234,16 +243,24 @@ impl Slurmctld {
             }
         }
         let spec = self.partition_spec(first).clone();
-        let sorted = places.iter().map(|place| self.partition_spec(*place).name.clone()).collect();
+        let listed = self.names_of(&places);
         if let Some(record) = self.job_mut(job) {
-            record.partition = spec.name.clone();
+            // Each has been asked in turn, so the last one is what the job is in.
+            record.partition = listed.last().unwrap_or(&spec.name).clone();
             record.partitions = places;
             if !record.limit_given {
                 record.time_limit = spec.default_time.or(spec.max_time);
             }
-            Arc::make_mut(&mut record.submission).partitions = sorted;
+            record.listed = listed.clone();
+            Arc::make_mut(&mut record.submission).partitions = listed.to_vec();
         }
-        self.ask_again(job)
+        let min_cpus = self.pending(job)?.ask.min_cpus;
+        self.ask_again(job)?;
+        if let Some(record) = self.job_mut(job) {
+            // As the last change of its tasks left it.
+            Arc::make_mut(&mut record.ask).min_cpus = min_cpus;
+        }
+        Ok(())
     }
 
     pub(crate) fn partition_places(
@@ -372,6 +389,7 @@ impl Slurmctld {
         for other in dependency.jobs() {
             self.dependents.entry(other).or_default().insert(job);
         }
+        self.any_singleton |= dependency.is_singleton();
         if let Some(record) = self.job_mut(job) {
             record.dependency = dependency;
             Arc::make_mut(&mut record.submission).dependency = Some(text.clone());

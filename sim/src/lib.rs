@@ -15,12 +15,14 @@ mod allocation;
 mod array;
 mod backfill;
 mod calendar;
+mod census;
 mod chain;
 mod conf;
 mod dependency;
 mod dynamic;
 mod errors;
 mod facts;
+mod gpu_defaults;
 mod hostlist;
 mod ids;
 mod index_set;
@@ -43,12 +45,14 @@ mod reconfigure;
 mod release;
 mod requeue;
 mod rng;
+mod rows;
 mod sbatch;
 mod scancel;
 mod sched;
 mod script;
 mod select;
 mod slurmctld;
+mod slurmdbd;
 mod submission;
 mod submit;
 mod suspend;
@@ -56,6 +60,7 @@ mod tally;
 mod target;
 mod time;
 mod time_spec;
+mod verdict;
 mod waiting;
 
 pub use allocation::{Allocation, NodeShare};
@@ -88,9 +93,13 @@ pub use requeue::Requeue;
 pub use rng::{Seed, fnv1a};
 pub use sbatch::{SbatchError, parse_sbatch, parse_sbatch_script};
 pub use slurmctld::{Slurmctld, Stats};
+pub use slurmdbd::{
+    Account, AdminLevel, Admitted, Association, DbError, DbUser, Enforced, JobRecord, Qos,
+    Slurmdbd, Tres, Wckey,
+};
 pub use submission::{
-    Begin, CoreOrder, GresAsk, GresPer, JobBehaviour, MemoryAsk, PerGpu, ShapeAsk, Signal,
-    Submission, TimeLimit, Trap, Warning,
+    Begin, CoreOrder, Defaulted, GresAsk, GresPer, JobBehaviour, MemoryAsk, PerGpu, ShapeAsk,
+    Signal, Submission, TimeLimit, Trap, Warning,
 };
 pub use target::JobTarget;
 pub use time::{Span, Time};

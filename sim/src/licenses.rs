@@ -36,6 +36,11 @@ impl LicenseAsk {
         self.0.is_empty()
     }
 
+    /// Whether both take the same.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.0.keys().any(|name| other.0.contains_key(name))
+    }
+
     /// Names and counts.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
@@ -53,6 +58,11 @@ impl fmt::Display for LicenseAsk {
 impl Licenses {
     pub(crate) fn new(configured: &LicenseAsk) -> Self {
         Self { total: configured.0.clone(), used: BTreeMap::new() }
+    }
+
+    /// The same, with nothing used.
+    pub(crate) fn unused(&self) -> Self {
+        Self { total: self.total.clone(), used: BTreeMap::new() }
     }
 
     /// Whether there are so many at all.

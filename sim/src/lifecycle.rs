@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Allocation, ExitCode, Fact, Job, JobId, JobState, Reason, Signal, Slurmctld, Span, Time, Trap,
-    slurmctld::Event,
+    Allocation, ExitCode, Fact, Job, JobId, JobState, OverTime, PartitionName, Reason, Signal,
+    Slurmctld, Span, Time, Trap, slurmctld::Event,
 };
 
 /// From the allocation until the script runs.
@@ -47,6 +47,7 @@ impl Slurmctld {
                 self.purge(now, job);
             }
             Event::NodeRegisters { node } => self.node_registers(now, node),
+            Event::NodeSilent { node } => self.node_silent(node),
             Event::ScriptEnds { .. }
             | Event::LimitPasses { .. }
             | Event::Warned { .. }
@@ -72,8 +73,8 @@ impl Slurmctld {
         let Some(job) = self.first_task(job) else { return };
         self.dequeue(job);
         self.mark_started(now, job, partition, allocation);
-        let whole = self.job(job).is_some_and(|job| job.ask.exclusive)
-            || self.partition_spec(partition).exclusive;
+        let policy = self.policy(partition);
+        let whole = self.job(job).is_some_and(|job| policy.keeps_nodes(&job.ask));
         self.facts.push(Fact::JobStarted { job, allocation: allocation.clone(), backfilled });
         for share in &allocation.nodes {
             self.with_node(share.index, |node| {
@@ -85,6 +86,7 @@ impl Slurmctld {
             self.note_owner(job, share.index);
         }
         self.running.insert(job);
+        self.add_to_rows(job);
         self.stats.started += 1;
         self.stats.backfilled += u64::from(backfilled);
         self.task_started(job);
@@ -92,6 +94,24 @@ impl Slurmctld {
         self.schedule_end(now, job);
         self.tell_dependents(now, job);
         self.tell_backfill(now);
+        // Whoever came before it may now wait for something else.
+        if backfilled || self.job(job).is_some_and(|job| !job.licenses.is_empty()) {
+            self.note_unseen(now);
+        }
+    }
+
+    /// The partition that it starts in comes first, should it be queued again.
+    fn listed_at_start(&self, job: JobId, partition: usize) -> Arc<[PartitionName]> {
+        let all = self.job(job).map_or(&[][..], |job| &job.partitions);
+        let others = all.iter().copied().filter(|place| *place != partition);
+        let places: Vec<usize> = std::iter::once(partition).chain(others).collect();
+        self.names_of(&places)
+    }
+
+    fn priority_at_start(&self, job: JobId, partition: usize) -> u32 {
+        let Some(job) = self.job(job) else { return 0 };
+        let order = job.partitions.iter().position(|place| *place == partition);
+        self.priority_in(job, order.unwrap_or(0))
     }
 
     fn mark_started(
@@ -102,7 +122,11 @@ impl Slurmctld {
         allocation: &Arc<Allocation>,
     ) {
         let spec = self.partition_spec(partition).clone();
+        let listed = self.listed_at_start(job, partition);
+        let priority = self.priority_at_start(job, partition);
         let Some(record) = self.job_mut(job) else { return };
+        record.listed = listed;
+        record.priority = priority;
         record.state = JobState::Running;
         record.reason = Reason::None;
         record.special_exit = false;
@@ -157,7 +181,7 @@ impl Slurmctld {
         let before = behaviour.configuring + behaviour.prolog + LAUNCH + record.suspended.total;
         let script =
             behaviour.run_time.map(|span| record.start_time.unwrap_or(now) + before + span);
-        let over = self.params().over_time_limit;
+        let over = self.over_time_limit(record);
         let end = record.limit_end();
         let limit = end.zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
         if let Some((end, warning)) = end.zip(record.submission.warning) {
@@ -176,9 +200,25 @@ impl Slurmctld {
         }
     }
 
+    /// How long a job may run beyond its limit: as its partition says, or else the cluster; `None` is
+    /// without end.
+    pub(crate) fn over_time_limit(&self, job: &Job) -> Option<Span> {
+        let spec = self.config.partition(&job.partition);
+        match spec.and_then(|spec| spec.over_time_limit) {
+            Some(OverTime::Of(span)) => Some(span),
+            Some(OverTime::Unlimited) => None,
+            None => self.params().over_time_limit,
+        }
+    }
+
+    /// When a running job is stopped at the latest.
+    fn latest_end(&self, job: JobId) -> Option<Time> {
+        let job = self.job(job)?;
+        Some(job.limit_end()? + self.over_time_limit(job)?)
+    }
+
     fn script_ended(&mut self, now: Time, job: JobId, exit: ExitCode) {
-        let over = self.params().over_time_limit;
-        let end = self.job(job).and_then(Job::limit_end).zip(over).map(|(end, over)| end + over);
+        let end = self.latest_end(job);
         let (state, reason) = match exit {
             // It got away with it only because nobody has looked yet.
             ExitCode { code: 0, signal: 0 }
@@ -194,9 +234,7 @@ impl Slurmctld {
     }
 
     fn check_limit(&mut self, now: Time, job: JobId) {
-        let over = self.params().over_time_limit;
-        let end = self.job(job).and_then(Job::limit_end).zip(over).map(|(end, over)| end + over);
-        match end {
+        match self.latest_end(job) {
             Some(end) if end <= now => self.stop(now, job, JobState::Timeout, Reason::TimeLimit),
             // The limit was raised meanwhile.
             Some(_) => self.schedule_end(now, job),
@@ -210,8 +248,11 @@ impl Slurmctld {
         let Some((end, warning)) = record.limit_end().zip(record.submission.warning) else {
             return;
         };
-        if warning.to_script && end <= now + warning.before + LIMIT_CHECK {
-            self.deliver(now, job, warning.signal);
+        if end <= now + warning.before + LIMIT_CHECK {
+            self.message(now, job);
+            if warning.to_script {
+                self.deliver(now, job, warning.signal);
+            }
         }
     }
 
@@ -223,8 +264,10 @@ impl Slurmctld {
 
     /// How a script ends when it is told to, and how long that takes.
     pub(crate) fn when_stopped(&self, job: JobId) -> (ExitCode, Span) {
-        let trap = self.job(job).and_then(|job| job.behaviour.traps.get(&Signal::Term));
-        match trap {
+        let Some(job) = self.job(job).filter(|job| !job.is_external()) else {
+            return (ExitCode::default(), Span::ZERO);
+        };
+        match job.behaviour.traps.get(&Signal::Term) {
             None => (ExitCode::signal(Signal::Term.number()), STOP),
             Some(Trap::Exit(code)) => (ExitCode::code(*code), STOP),
             Some(Trap::Ignore) => {
@@ -249,7 +292,10 @@ impl Slurmctld {
         };
         let ended = record.suspended.since.unwrap_or(now);
         record.state = state;
-        record.reason = reason;
+        // Whoever ends well keeps what it was told before.
+        if state != JobState::Completed {
+            record.reason = reason;
+        }
         record.exit = exit;
         record.end_time = Some(ended);
         record.configuring = false;
@@ -263,6 +309,7 @@ impl Slurmctld {
 
     /// A run is over: its nodes are free after `completing`.
     pub(crate) fn free_after(&mut self, now: Time, job: JobId, completing: Span) {
+        self.leave_rows(job);
         self.running.remove(&job);
         let Some(record) = self.job_mut(job) else { return };
         let was_completing = std::mem::replace(&mut record.completing, completing != Span::ZERO);
@@ -314,6 +361,7 @@ impl Slurmctld {
     /// The nodes are free; the job still says which they were. The only way out of an allocation,
     /// so whoever follows the facts sees every holder's end.
     fn give_back(&mut self, job: JobId) {
+        self.leave_rows(job);
         let Some(record) = self.job_mut(job) else {
             return;
         };

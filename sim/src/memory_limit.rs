@@ -7,19 +7,41 @@
 //!   either        per node         it waits for `MaxMemPerLimit`, or is refused
 //! ```
 
+use std::{borrow::Cow, sync::Arc};
+
 use crate::{
-    Slurmctld,
+    Job, Slurmctld, Submission,
     conf::{MemoryDefault, PartitionSpec},
     select::{Ask, MemoryNeed},
 };
 
 impl Slurmctld {
-    /// The job as its partition's limit of memory makes it; `None` if it names more than it may.
-    pub(crate) fn fit_memory(&self, ask: &Ask, partition: usize) -> Option<Ask> {
+    /// The job as one of its partitions makes it; `None` if it names more memory than it may.
+    pub(crate) fn ask_in<'a>(&self, job: &'a Job, partition: usize) -> Option<Cow<'a, Arc<Ask>>> {
+        let fitted = self.fit_memory(&job.submission, &job.ask, partition)?;
+        let ask = fitted.as_deref().unwrap_or(&job.ask);
+        let changed = self.with_gpu_defaults(ask, partition).or(fitted);
+        Some(changed.map_or(Cow::Borrowed(&job.ask), |ask| Cow::Owned(Arc::from(ask))))
+    }
+
+    /// The request with the partition's own amount of memory, and within its limit; nothing if that
+    /// is what it has. `None` if it names more memory than it may.
+    pub(crate) fn fit_memory(
+        &self,
+        submission: &Submission,
+        ask: &Ask,
+        partition: usize,
+    ) -> Option<Option<Box<Ask>>> {
         let spec = self.partition_spec(partition);
-        let Some(limit) = spec.max_mem.or(self.params().max_mem) else {
-            return Some(ask.clone());
-        };
+        let memory = self.memory_need(submission.memory, spec);
+        let own = (memory != ask.memory).then(|| Box::new(Ask { memory, ..ask.clone() }));
+        let Some(limit) = spec.max_mem.or(self.params().max_mem) else { return Some(own) };
+        let ask = own.as_deref().unwrap_or(ask);
+        self.within(ask, limit, partition).map(|ask| Some(Box::new(ask)))
+    }
+
+    fn within(&self, ask: &Ask, limit: MemoryDefault, partition: usize) -> Option<Ask> {
+        let spec = self.partition_spec(partition);
         let memory = match ask.memory {
             MemoryNeed::WholeNode => MemoryNeed::PerNode(self.memory_of_first(partition)),
             given @ (MemoryNeed::PerNode(_) | MemoryNeed::PerCpu(_)) => given,

@@ -36,6 +36,8 @@ pub struct Node {
     pub(crate) completing: Completing,
     /// When its slurmd was last heard of.
     pub(crate) heard: Time,
+    /// Its weight in slurm.conf: updates change the one in `spec`.
+    pub(crate) planned_weight: u32,
 }
 
 /// What of a node completing jobs hold.
@@ -74,6 +76,7 @@ impl Node {
     pub(crate) fn new(spec: Arc<NodeSpec>, partitions: Arc<[PartitionName]>) -> Self {
         let (service, flags) = spec.initial_state.service_and_flags();
         let by = "slurm".into();
+        let planned_weight = spec.weight;
         let reason = spec.reason.clone().map(|text| NodeReason { text, by, at: Time::ZERO });
         Self {
             spec,
@@ -87,6 +90,7 @@ impl Node {
             flags,
             completing: Completing::default(),
             heard: Time::ZERO,
+            planned_weight,
         }
     }
 
@@ -115,6 +119,11 @@ impl Node {
     /// Whether it is drained or draining.
     pub const fn is_drained(&self) -> bool {
         self.flags.has(NodeFlags::DRAIN)
+    }
+
+    /// Whether it has no slurmd: only external jobs are placed there.
+    pub const fn is_external(&self) -> bool {
+        self.flags.has(NodeFlags::EXTERNAL)
     }
 
     /// Whether sinfo shows it: not before it is there, not after it was deleted.

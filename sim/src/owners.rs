@@ -25,7 +25,8 @@ impl Slurmctld {
         }
     }
 
-    fn runs_user_only(&self, job: &Job) -> bool {
+    /// The same of a job that runs.
+    pub(crate) fn runs_user_only(&self, job: &Job) -> bool {
         let spec = self.config.partition(&job.partition);
         job.ask.exclusive_user || spec.is_some_and(|spec| spec.exclusive_user)
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    ConfError, JobState, PartitionName, SlurmConfig, SlurmError, Slurmctld, Time, UserName,
+    ConfError, Job, JobId, JobState, PartitionName, SlurmConfig, SlurmError, Slurmctld, Time,
+    UserName,
     conf::{NodesError, PartitionSpec},
 };
 
@@ -145,13 +146,29 @@ impl Slurmctld {
         }
         self.empty_queue();
         self.config.set_partitions(specs);
+        self.renew_rows();
         self.spread_partitions();
         let waiting = self.jobs.values().filter(|job| job.state == JobState::Pending);
         for id in waiting.map(|job| job.id).collect::<Vec<_>>() {
+            self.show_limit(id);
             self.requeue_eligible(now, id);
             self.unchecked.insert(id);
         }
         self.ask_for_cycle(now);
+    }
+
+    /// A waiting job without a limit of its own shows the longest time of the partition in which it
+    /// was looked at last.
+    pub(crate) fn show_limit(&mut self, id: JobId) {
+        let waits = |job: &&Job| !job.limit_given && job.state == JobState::Pending;
+        let Some(job) = self.job(id).filter(waits) else { return };
+        let Some(spec) = self.config.partition(&job.partition) else { return };
+        let max_time = spec.max_time;
+        if job.time_limit != max_time
+            && let Some(record) = self.job_mut(id)
+        {
+            record.time_limit = max_time;
+        }
     }
 
     /// Keys name places and tiers, which are about to change.
@@ -172,6 +189,7 @@ impl Slurmctld {
         }
         let sets = self.config.partitions().iter().map(|spec| spec.nodes.iter().copied().collect());
         self.partition_nodes = sets.collect();
+        self.partition_sizes = crate::slurmctld::sizes(&self.partition_nodes, &self.config);
     }
 
     /// Every partition's nodes anew, after nodes came or went.

@@ -3,19 +3,22 @@
 //! ```text
 //!   submit ──▶ alternates ──▶ access ──refused──▶ 2002, 2010 always; the rest if EnforcePartLimits
 //!                                │
-//!                                └─▶ could it ever run? ──▶ 2014, or 2015 if a limit is enforced
+//!                                └─▶ verdict: could it ever run?
 //!   each cycle ──▶ partition_refusal ──▶ PartitionNodeLimit, PartitionDown, MaxMemPerLimit …
 //! ```
 
 use crate::{
-    Job, PartitionName, Reason, SlurmError, Slurmctld, Span, Submission, TimeLimit, UserName,
+    Job, JobState, PartitionName, Reason, SlurmError, Slurmctld, Span, Submission, TimeLimit,
+    UserName,
     conf::{EnforcePartLimits, PartitionSpec},
     select::Ask,
+    slurmctld::PartitionSize,
 };
 
 /// What of a job a partition looks at.
 struct Wish<'a> {
     user: &'a UserName,
+    submitter: &'a UserName,
     reserved: bool,
     min_cpus: u32,
     min_nodes: u32,
@@ -39,17 +42,19 @@ impl Slurmctld {
         if open.is_empty() { Err(refusal) } else { Ok(open) }
     }
 
+    /// Follows `Alternate`. Where those lead round in a circle that the first one isn't part of,
+    /// slurmctld hangs; here nobody is let in.
     fn open_partition(&self, place: usize) -> Result<usize, SlurmError> {
         let mut now = place;
-        while !self.partition_spec(now).state.takes_jobs() {
+        for _ in self.config.partitions() {
+            if self.partition_spec(now).state.takes_jobs() {
+                return Ok(now);
+            }
             let alternate = self.partition_spec(now).alternate.clone();
             let name = alternate.ok_or(SlurmError::PartitionNotAvail)?;
             now = self.partition_places(std::slice::from_ref::<PartitionName>(&name))?[0];
-            if now == place {
-                return Err(SlurmError::PartitionNotAvail);
-            }
         }
-        Ok(now)
+        Err(SlurmError::PartitionNotAvail)
     }
 
     /// Refuses a job that its partitions don't let in, and makes it as large as they want.
@@ -57,6 +62,7 @@ impl Slurmctld {
         &self,
         submission: &Submission,
         ask: &mut Ask,
+        primary: usize,
         places: &[usize],
     ) -> Result<(), SlurmError> {
         let enforce = self.params().enforce_part_limits;
@@ -65,45 +71,39 @@ impl Slurmctld {
             .iter()
             .map(|place| self.access_check(&Wish::of_submission(submission, ask), *place))
             .collect();
-        self.judge(&checks, enforce)?;
-        let fewest = specs().map(|spec| spec.min_nodes).min().unwrap_or(0);
+        judge(&checks, enforce)?;
+        let fewest = self.fewest_nodes(&checks, places);
         let most = specs().map(|spec| spec.max_nodes.unwrap_or(u32::MAX)).max();
         if ask.min_nodes > most.unwrap_or(u32::MAX) && enforce != EnforcePartLimits::No {
             return Err(SlurmError::InvalidNodeCount);
         }
         if ask.min_nodes < fewest && ask.max_nodes.is_none_or(|max| fewest <= max) {
             ask.min_nodes = fewest;
-            ask.tasks = if submission.tasks.is_none() { ask.tasks.max(fewest) } else { ask.tasks };
+            if submission.tasks.is_none() && fewest != u32::MAX {
+                ask.tasks = ask.tasks.max(fewest);
+            }
         }
-        self.check_time(submission, places, enforce)?;
+        self.check_time(submission, primary, places, enforce)?;
         self.check_memory(submission, ask, places, enforce)
     }
 
-    /// One refusal stands for all, as EnforcePartLimits wants it.
-    fn judge(
-        &self,
-        checks: &[Result<(), SlurmError>],
-        enforce: EnforcePartLimits,
-    ) -> Result<(), SlurmError> {
-        let strict = |error: SlurmError| {
-            matches!(error, SlurmError::AccessDenied | SlurmError::UserIdMissing)
-        };
-        let [check] = checks else {
-            return judge_many(checks, enforce, strict);
-        };
-        match check {
-            Err(error) if strict(*error) || enforce != EnforcePartLimits::No => Err(*error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+    /// The fewest nodes that its partitions want. slurmctld asks them in turn and stops at one that
+    /// doesn't let the user in; where that is the first, a job waits for more nodes than there can be.
+    fn fewest_nodes(&self, checks: &[Result<(), SlurmError>], places: &[usize]) -> u32 {
+        let asked = checks.iter().zip(places);
+        let asked = asked.take_while(|(check, _)| !check.is_err_and(is_strict));
+        let fewest = asked.map(|(_, place)| self.partition_spec(*place).min_nodes).min();
+        fewest.unwrap_or(u32::MAX)
     }
 
     fn check_time(
         &self,
         submission: &Submission,
+        primary: usize,
         places: &[usize],
         enforce: EnforcePartLimits,
     ) -> Result<(), SlurmError> {
-        let first = self.partition_spec(places[0]);
+        let first = self.partition_spec(primary);
         if submission.time_limit.is_none() && first.default_time == Some(Span::ZERO) {
             return Err(SlurmError::InvalidTimeLimit);
         }
@@ -127,7 +127,7 @@ impl Slurmctld {
         if submission.memory == crate::MemoryAsk::Default {
             return Ok(());
         }
-        let fits = |place: &usize| self.fit_memory(ask, *place).is_some();
+        let fits = |place: &usize| self.fit_memory(submission, ask, *place).is_some();
         let sound = match enforce {
             EnforcePartLimits::No => true,
             EnforcePartLimits::Any => places.iter().any(fits),
@@ -140,7 +140,7 @@ impl Slurmctld {
     fn access_check(&self, wish: &Wish<'_>, place: usize) -> Result<(), SlurmError> {
         let spec = self.partition_spec(place);
         let access = &spec.access;
-        let operator = Self::is_operator(wish.user);
+        let operator = Self::is_operator(wish.submitter);
         let no_root = access.no_root.unwrap_or(self.params().disable_root_jobs);
         if (access.needs_reservation && !wish.reserved) || (access.root_only && !operator) {
             return Err(SlurmError::AccessDenied);
@@ -162,11 +162,9 @@ impl Slurmctld {
         spec: &PartitionSpec,
         place: usize,
     ) -> Result<(), SlurmError> {
-        let members = &self.partition_nodes[place];
-        let n_nodes = u32::try_from(members.len()).unwrap_or(u32::MAX);
+        let PartitionSize { nodes: n_nodes, cpus } = self.partition_sizes[place];
         let starts = spec.state.starts_jobs();
         if starts {
-            let cpus: u64 = members.iter().map(|node| u64::from(self.nodes[node].spec.cpus)).sum();
             let each = spec.max_cpus_per_node.unwrap_or(u32::MAX);
             let most = cpus.min(u64::from(each) * u64::from(n_nodes));
             if most < u64::from(wish.min_cpus) {
@@ -176,7 +174,7 @@ impl Slurmctld {
                 return Err(SlurmError::InvalidNodeCount);
             }
         }
-        if !members.holds(wish.required) {
+        if !self.partition_nodes[place].holds(wish.required) {
             return Err(SlurmError::RequestedNodesNotInPartition);
         }
         let too_few = wish.min_nodes < spec.min_nodes;
@@ -194,12 +192,8 @@ impl Slurmctld {
 
     /// Why a job can't run in a partition at all, as things stand.
     pub(crate) fn partition_refusal(&self, job: &Job, place: usize) -> Option<Reason> {
-        self.refusal_of(&Wish::of_job(job), &job.ask, place)
-    }
-
-    fn refusal_of(&self, wish: &Wish<'_>, ask: &Ask, place: usize) -> Option<Reason> {
         let spec = self.partition_spec(place);
-        match self.access_check(wish, place) {
+        match self.access_check(&Wish::of_job(job), place) {
             Ok(()) => {}
             Err(SlurmError::InvalidTimeLimit) => return Some(Reason::PartitionTimeLimit),
             Err(SlurmError::InvalidNodeCount) => return Some(Reason::PartitionNodeLimit),
@@ -210,42 +204,24 @@ impl Slurmctld {
             (false, false) => return Some(Reason::PartitionInactive),
             (true, _) => {}
         }
-        if self.fit_memory(ask, place).is_none() {
-            return Some(Reason::MaxMemPerLimit);
-        }
-        (!is_member(spec, wish.user)).then_some(Reason::AccountNotAllowed)
+        let fitted = self.fit_memory(&job.submission, &job.ask, place);
+        fitted.is_none().then_some(Reason::MaxMemPerLimit)
     }
 
-    /// What Slurm says to a job as it comes in: whether one of its partitions could ever run it.
-    pub(crate) fn verdict(
-        &self,
-        submission: &Submission,
-        ask: &Ask,
-        places: &[usize],
-    ) -> Result<(), SlurmError> {
-        let enforce = self.params().enforce_part_limits;
-        let mut answer = Err(SlurmError::RequestedPartConfigUnavailable);
-        for place in places {
-            let wish = Wish::of_submission(submission, ask);
-            let limit = self.refusal_of(&wish, ask, *place);
-            let down = limit == Some(Reason::PartitionDown);
-            match (enforce, limit.is_some()) {
-                (EnforcePartLimits::No, _) | (_, false) => {
-                    if self.could_ever_run(ask, *place) {
-                        return Ok(());
-                    }
-                    answer = Err(SlurmError::RequestedNodeConfigUnavailable);
-                }
-                (EnforcePartLimits::Any | EnforcePartLimits::All, true) if down => answer = Ok(()),
-                (EnforcePartLimits::Any, true) => {
-                    answer = Err(SlurmError::RequestedPartConfigUnavailable);
-                }
-                (EnforcePartLimits::All, true) => {
-                    return Err(SlurmError::RequestedPartConfigUnavailable);
-                }
-            }
+    /// Why a user isn't let in, where groups decide.
+    pub(crate) fn group_refusal(&self, user: &UserName, place: usize) -> Option<Reason> {
+        let spec = self.partition_spec(place);
+        if is_member(spec, user) {
+            return None;
         }
-        answer
+        let groups = spec.access.groups.iter().flatten().map(String::as_str);
+        let text = format!(
+            "uid {} not in group permitted to use this partition ({}). groups allowed: {}",
+            user.number(),
+            spec.name,
+            groups.collect::<Vec<_>>().join(",")
+        );
+        Some(Reason::NotInGroup(text.into()))
     }
 }
 
@@ -253,6 +229,7 @@ impl<'a> Wish<'a> {
     fn of_submission(submission: &'a Submission, ask: &'a Ask) -> Self {
         Self {
             user: &submission.user,
+            submitter: submission.submitter(),
             reserved: submission.reservation.as_deref().is_some_and(|name| !name.is_empty()),
             min_cpus: ask.min_cpus(),
             min_nodes: ask.min_nodes,
@@ -264,7 +241,14 @@ impl<'a> Wish<'a> {
 
     fn of_job(job: &'a Job) -> Self {
         let limit = job.time_limit.map_or(TimeLimit::Unlimited, TimeLimit::Of);
-        Self { limit: Some(limit), ..Self::of_submission(&job.submission, &job.ask) }
+        let own = job.limit_given || job.state != JobState::Pending;
+        // Whoever submitted it, now it is its user's.
+        let submitter = &job.submission.user;
+        Self {
+            limit: own.then_some(limit),
+            submitter,
+            ..Self::of_submission(&job.submission, &job.ask)
+        }
     }
 }
 
@@ -282,20 +266,31 @@ fn exceeds(limit: TimeLimit, max: Span) -> bool {
     }
 }
 
+/// A refusal that stands whatever EnforcePartLimits says.
+const fn is_strict(error: SlurmError) -> bool {
+    matches!(error, SlurmError::AccessDenied | SlurmError::UserIdMissing)
+}
+
+/// One refusal stands for all, as EnforcePartLimits wants it.
+fn judge(checks: &[Result<(), SlurmError>], enforce: EnforcePartLimits) -> Result<(), SlurmError> {
+    match checks {
+        [Err(error)] if is_strict(*error) || enforce != EnforcePartLimits::No => Err(*error),
+        [_] => Ok(()),
+        _ => judge_many(checks, enforce),
+    }
+}
+
 /// With several partitions: what each says, in order.
 fn judge_many(
     checks: &[Result<(), SlurmError>],
     enforce: EnforcePartLimits,
-    strict: impl Fn(SlurmError) -> bool,
 ) -> Result<(), SlurmError> {
     let any = checks.iter().any(Result::is_ok);
-    let stops = |error: &SlurmError| strict(*error) || enforce == EnforcePartLimits::All;
+    let stops = |error: &SlurmError| is_strict(*error) || enforce == EnforcePartLimits::All;
     let stop = checks.iter().find_map(|check| check.err().filter(stops));
     let last = checks.iter().rev().find_map(|check| check.err());
     match (enforce, stop, last) {
-        // Slurm then waits for a number of nodes that there can't be; it is refused here.
-        (EnforcePartLimits::No, Some(error), _) => Err(error),
-        (EnforcePartLimits::No, None, _) | (_, None, None) => Ok(()),
+        (EnforcePartLimits::No, ..) | (_, None, None) => Ok(()),
         (EnforcePartLimits::All, Some(error), _) => Err(error),
         (EnforcePartLimits::All, None, Some(_)) => Ok(()),
         (EnforcePartLimits::Any, Some(_), _) if any => Err(SlurmError::PartitionNotAvail),

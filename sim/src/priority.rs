@@ -127,7 +127,7 @@ impl Job {
     /// What is taken off its priority. Only operators may add to it.
     fn nice(&self) -> i32 {
         let nice = self.submission.nice;
-        if Slurmctld::is_operator(&self.submission.user) { nice } else { nice.max(0) }
+        if Slurmctld::is_operator(self.submission.submitter()) { nice } else { nice.max(0) }
     }
 }
 

@@ -43,8 +43,8 @@ pub enum Reason {
     PartitionConfig,
     /// More memory than the partition allows.
     MaxMemPerLimit,
-    /// The partition isn't for its user.
-    AccountNotAllowed,
+    /// The partition isn't for its user's groups.
+    NotInGroup(Arc<str>),
     /// A longer limit than the partition allows.
     PartitionTimeLimit,
     /// The partition takes jobs but starts none.
@@ -98,7 +98,7 @@ impl Reason {
             Self::PartitionNodeLimit => "PartitionNodeLimit",
             Self::PartitionConfig => "PartitionConfig",
             Self::MaxMemPerLimit => "MaxMemPerLimit",
-            Self::AccountNotAllowed => "AccountNotAllowed",
+            Self::NotInGroup(_) => "AccountNotAllowed",
             Self::PartitionTimeLimit => "PartitionTimeLimit",
             Self::PartitionDown => "PartitionDown",
             Self::PartitionInactive => "PartitionInactive",
@@ -144,6 +144,7 @@ impl Reason {
             | Self::UnavailableNodes(_)
             | Self::NodesUnavailable
             | Self::RequeuedHeld
+            | Self::NotInGroup(_)
             | Self::RaisedSignal(_) => self.to_string(),
             Self::None
             | Self::Resources
@@ -160,7 +161,6 @@ impl Reason {
             | Self::PartitionNodeLimit
             | Self::PartitionConfig
             | Self::MaxMemPerLimit
-            | Self::AccountNotAllowed
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive
@@ -182,6 +182,7 @@ impl fmt::Display for Reason {
             Self::UnavailableNodes(nodes) => {
                 return f.pad(&format!("ReqNodeNotAvail, UnavailableNodes:{nodes}"));
             }
+            Self::NotInGroup(text) => text,
             Self::RequeuedHeld => "job requeued in held state",
             Self::ReqNodeNotAvail => REQ_NODE_NOT_AVAIL,
             Self::NodesUnavailable => NODES_UNAVAILABLE,
@@ -200,7 +201,6 @@ impl fmt::Display for Reason {
             | Self::PartitionNodeLimit
             | Self::PartitionConfig
             | Self::MaxMemPerLimit
-            | Self::AccountNotAllowed
             | Self::PartitionTimeLimit
             | Self::PartitionDown
             | Self::PartitionInactive

@@ -10,8 +10,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, Job, JobId, JobState, Node, NodeFlags, PartitionName, Reason, SlurmConfig,
-    SlurmNode, Slurmctld, Span, Time,
+    Allocation, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
+    SlurmConfig, SlurmNode, Slurmctld, Span, Time,
     conf::{InitialState, PartitionSpec},
     node::Service,
     slurmctld::Event,
@@ -45,11 +45,12 @@ impl Slurmctld {
         self.queue.clear();
         self.read = config.clone();
         self.config = config;
+        let shapes = self.nodes.iter().map(|node| (node.name().clone(), shape(node))).collect();
         self.renew_nodes(now);
         if let Some(specs) = kept {
             self.config.set_partitions(specs);
         }
-        let fates = self.move_jobs(&old_names);
+        let fates = self.move_jobs(&old_names, &shapes);
         self.resolve_partitions(now);
         for (id, fate) in fates {
             self.meet(now, id, &fate);
@@ -118,7 +119,11 @@ impl Slurmctld {
     }
 
     /// Points every job at the new places. What becomes of those that lost theirs.
-    fn move_jobs(&mut self, old_names: &[PartitionName]) -> Vec<(JobId, Fate)> {
+    fn move_jobs(
+        &mut self,
+        old_names: &[PartitionName],
+        shapes: &BTreeMap<SlurmNode, (u32, u32)>,
+    ) -> Vec<(JobId, Fate)> {
         let places: BTreeMap<PartitionName, usize> =
             self.config.partitions().iter().map(|spec| spec.name.clone()).zip(0..).collect();
         let mut fates = vec![];
@@ -126,7 +131,7 @@ impl Slurmctld {
             let Some(job) = self.jobs.get(&id).cloned() else { continue };
             let names = job.partitions.iter().filter_map(|at| old_names.get(*at));
             let moved: Option<Vec<usize>> = names.map(|name| places.get(name).copied()).collect();
-            let allocation = job.allocation.as_ref().map(|held| self.move_allocation(held));
+            let allocation = job.allocation.as_ref().map(|held| self.move_allocation(held, shapes));
             let fate = self.fate(&job, moved.as_ref(), allocation.as_ref());
             let ask = moved.as_ref().and_then(|moved| {
                 let fresh = self.ask(&job.submission, *moved.first()?).ok()?;
@@ -135,6 +140,9 @@ impl Slurmctld {
             });
             if let Some(record) = self.job_mut(id) {
                 record.partitions = moved.unwrap_or_default();
+                if let Some(first) = record.listed.first() {
+                    record.partition = first.clone();
+                }
                 if let Some((held, _)) = allocation {
                     record.allocation = Some(Arc::new(held));
                 }
@@ -148,17 +156,20 @@ impl Slurmctld {
     }
 
     /// The same with the new places of the nodes that are left, and whether all are, unchanged.
-    fn move_allocation(&self, held: &Allocation) -> (Allocation, bool) {
+    fn move_allocation(
+        &self,
+        held: &Allocation,
+        shapes: &BTreeMap<SlurmNode, (u32, u32)>,
+    ) -> (Allocation, bool) {
         let mut nodes: Vec<_> = held.nodes.clone();
         nodes.retain_mut(|share| {
             let place = self.node_places.get(&share.node);
             share.index = place.copied().unwrap_or_default();
             place.is_some()
         });
-        let fits = nodes.iter().all(|share| {
-            let spec = &self.nodes[share.index].spec;
-            share.cores.iter().all(|core| core < spec.cores() as usize)
-        });
+        let as_before =
+            |share: &NodeShare| shapes.get(&share.node) == Some(&shape(&self.nodes[share.index]));
+        let fits = nodes.iter().all(as_before);
         let whole = nodes.len() == held.nodes.len() && fits;
         nodes.sort_by_key(|share| share.index);
         (Allocation { nodes }, whole)
@@ -204,11 +215,16 @@ impl Slurmctld {
     }
 }
 
+/// Sockets and their cores: with others, nobody knows any more which cores a job has.
+fn shape(node: &Node) -> (u32, u32) {
+    (node.spec.sockets, node.spec.cores_per_socket)
+}
+
 /// A node of the file with what is remembered of the one of the same name.
 fn remembered(mut node: Node, before: Option<Node>) -> Node {
     let Some(before) = before else {
         // It is heard of for the first time.
-        if node.service == Service::Up {
+        if node.service == Service::Up && !node.is_external() {
             node.service = Service::Unknown;
         }
         return node;

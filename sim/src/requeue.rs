@@ -48,6 +48,9 @@ impl Slurmctld {
         if !record.requeue {
             return Err(SlurmError::Disabled);
         }
+        if record.is_external() {
+            return Err(SlurmError::BatchOnly);
+        }
         if state == JobState::Pending {
             return Err(SlurmError::JobPending);
         }
@@ -155,8 +158,9 @@ impl Slurmctld {
         if record.submission.no_kill && others != 0 && !record.configuring {
             return self.leave_node(job, place);
         }
-        let completing = if others == 0 { Span::ZERO } else { STOP };
-        let requeue = record.requeue;
+        let at_once = others == 0 || record.is_external();
+        let completing = if at_once { Span::ZERO } else { STOP };
+        let requeue = record.requeue && !record.is_external();
         if !requeue {
             let exit = ExitCode::signal(1);
             let (state, reason) = (JobState::NodeFail, Reason::NodeDown);

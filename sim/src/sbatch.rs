@@ -37,11 +37,12 @@ impl SbatchError {
 /// Reads `-N2 --exclusive -t 30 -J name --wrap 'sleep 600'`, with or without `sbatch` in front.
 pub fn parse_sbatch(args: &str) -> Result<Submission, SbatchError> {
     let mut job = Submission::new("user");
-    job.name = "wrap".into();
+    job.name = String::new();
     read_words(&mut job, args)?;
-    layout::complete(&mut job);
-    layout::check(&job)?;
-    Ok(job)
+    if job.name.is_empty() {
+        job.name = if job.external { "external" } else { "wrap" }.into();
+    }
+    finish(job)
 }
 
 /// Reads a batch script with its `#SBATCH` lines, and the command line, which goes before them.
@@ -61,6 +62,14 @@ pub fn parse_sbatch_script(
         return Err(SbatchError::new(1, "script arguments are not permitted with --wrap", hint));
     }
     job.script = script.into();
+    finish(job)
+}
+
+fn finish(mut job: Submission) -> Result<Submission, SbatchError> {
+    if job.external && !job.script.is_empty() {
+        let what = "an external job has no script";
+        return Err(SbatchError::new(1, what, "leave out --external, or the script and --wrap"));
+    }
     layout::complete(&mut job);
     layout::check(&job)?;
     Ok(job)
@@ -168,6 +177,7 @@ fn apply(job: &mut Submission, flag: Flag, value: &Word) -> Result<(), SbatchErr
         Flag::Priority => job.priority = Some(count(value)?),
         Flag::Requeue => job.requeue = Some(true),
         Flag::NoRequeue => job.requeue = Some(false),
+        Flag::External => job.external = true,
         Flag::Begin => job.begin = Some(moment(value)?),
         Flag::Deadline => job.deadline = Some(moment(value)?),
         Flag::Array => job.array = Some(array(value)?),

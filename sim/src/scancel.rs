@@ -112,7 +112,10 @@ impl Slurmctld {
                 let reason = record.reason.clone();
                 self.stop(now, job, JobState::Cancelled, reason);
             }
-            (JobState::Running, _) => self.deliver(now, job, signal),
+            (JobState::Running, _) => {
+                self.message(now, job);
+                self.deliver(now, job, signal);
+            }
             (JobState::Pending | JobState::Suspended, _) => {
                 return Err(SlurmError::TransitionStateNoUpdate);
             }
@@ -129,7 +132,7 @@ impl Slurmctld {
     }
 
     pub(crate) fn deliver(&mut self, now: Time, job: JobId, signal: Signal) {
-        let Some(record) = self.job(job) else { return };
+        let Some(record) = self.job(job).filter(|job| !job.is_external()) else { return };
         let exit = match record.behaviour.traps.get(&signal) {
             Some(Trap::Ignore) => return,
             Some(Trap::Exit(code)) => ExitCode::code(*code),

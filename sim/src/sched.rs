@@ -5,16 +5,17 @@
 //! ```
 
 mod clock;
+mod held_now;
 mod main_cycle;
 mod nodes_now;
+mod pick;
 
 use std::{cmp::Reverse, sync::Arc};
 
-use crate::{Allocation, Defer, Job, JobId, Mutant, Reason, Slurmctld, Span, Time};
+use crate::{Allocation, ArrayTasks, Defer, Job, JobId, Mutant, Reason, Slurmctld, Span, Time};
 
 pub(crate) use clock::{Clock, next_tick};
-pub(crate) use nodes_now::NodesNow;
-use nodes_now::Refusal;
+pub(crate) use nodes_now::{NodesNow, Refusal, Seeker};
 
 /// A job's place in the queue of one of its partitions: the least is looked at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +24,8 @@ pub(crate) struct QueueKey {
     priority: Reverse<u32>,
     /// To the second.
     submitted: u64,
+    /// Its array's number and its own in it, where it has one.
+    number: (JobId, u32),
     pub(crate) job: JobId,
     order: usize,
     pub(crate) partition: usize,
@@ -79,6 +82,7 @@ impl Slurmctld {
             } else {
                 job.submit_time.as_secs()
             },
+            number: number(job),
             job: job.id,
             order,
             partition: *partition,
@@ -86,33 +90,15 @@ impl Slurmctld {
         job.partitions.iter().enumerate().map(place).collect()
     }
 
-    /// What a new job waits for from the start: others that come first, or nodes.
+    /// A new job may wait for others that come first.
     pub(crate) fn compare_with_queue(&mut self, now: Time, id: JobId) {
         let Some(job) = self.job(id).filter(|job| job.reason == Reason::None && job.priority != 0)
         else {
             return;
         };
-        let outranked = self.params().defer == Defer::No && self.is_outranked(now, job);
-        let nodes = self.nodes_at_submit(job);
-        if let Some(reason) = nodes.or(outranked.then_some(Reason::Priority)) {
-            self.set_reason(id, reason);
+        if self.params().defer == Defer::No && self.is_outranked(now, job) {
+            self.set_reason(id, Reason::Priority);
         }
-    }
-
-    /// Why the nodes wouldn't do, in the first partition that says something definite.
-    fn nodes_at_submit(&self, job: &Job) -> Option<Reason> {
-        let nodes = NodesNow::new(self);
-        let mut keys = self.queue_keys(job);
-        keys.sort();
-        for key in keys {
-            match nodes.would_do(job, key.partition) {
-                Ok(()) => return None,
-                Err(Refusal::Busy) => return Some(Reason::Resources),
-                Err(Refusal::NotAvail(reason)) => return Some(reason),
-                Err(Refusal::Never) => {}
-            }
-        }
-        None
     }
 
     fn is_outranked(&self, now: Time, job: &Job) -> bool {
@@ -132,7 +118,7 @@ impl Slurmctld {
         self.queue
             .iter()
             .take_while(|key| (key.tier, key.priority) <= (least.tier, least.priority))
-            .filter(|key| (key.tier, key.priority, key.submitted, key.job) < least.rank())
+            .filter(|key| key.rank() < least.rank())
             .filter_map(|key| self.job(key.job))
             .filter(|other| other.id != job.id)
             .filter(|other| !other.reason.is_of_partition() && !other.reason.is_not_avail())
@@ -141,7 +127,21 @@ impl Slurmctld {
 }
 
 impl QueueKey {
+    /// What the job is worth there.
+    pub(crate) const fn priority(&self) -> u32 {
+        self.priority.0
+    }
+
     const fn rank(&self) -> (Reverse<u32>, Reverse<u32>, u64, JobId) {
         (self.tier, self.priority, self.submitted, self.job)
+    }
+}
+
+/// Tasks come in order, and those that have no record of their own yet last.
+fn number(job: &Job) -> (JobId, u32) {
+    match job.array.as_ref().map(|place| (place.job, &place.tasks)) {
+        Some((array, ArrayTasks::One(task))) => (array, *task),
+        Some((array, ArrayTasks::Several(_))) => (array, u32::MAX),
+        None => (job.id, u32::MAX),
     }
 }

@@ -3,11 +3,60 @@
 //! Understood are `trap 'exit N' SIGNAL…` and `trap '' SIGNAL…` lines, `sleep TIME` (also behind
 //! `exec`, and with `&`), endless loops, and a last `exit N`. Everything else takes no time:
 //! a script without any of these ends as soon as it has started. Who knows better gives the job
-//! a [`JobBehaviour`].
+//! a [`JobBehaviour`], or says so:
+//!
+//! ```text
+//!   comment              drawbridge: runtime=90 exit=3
+//!   in the script        #DRAWBRIDGE runtime=1h
+//!   in its environment   DRAWBRIDGE_RUNTIME=90  DRAWBRIDGE_EXIT=3      the last word
+//! ```
 
 use std::collections::BTreeMap;
 
-use crate::{JobBehaviour, Signal, Span, Trap};
+use crate::{JobBehaviour, Signal, Span, Submission, Trap};
+
+/// What a submission will do; `default` is how long a script takes that says nothing about it.
+pub(crate) fn behaviour(submission: &Submission, default: Option<Span>) -> JobBehaviour {
+    let given = submission.behaviour.clone();
+    if submission.external {
+        // No slurmd runs anything: only slurmctld's own prolog is left.
+        let configuring = given.map_or(Span::ZERO, |given| given.configuring);
+        return JobBehaviour { configuring, ..JobBehaviour::forever() };
+    }
+    if let Some(behaviour) = given {
+        return behaviour;
+    }
+    let mut behaviour = read_script(&submission.script);
+    if behaviour.run_time == Some(Span::ZERO) {
+        behaviour.run_time = default.or(behaviour.run_time);
+    }
+    let comment = submission.comment.strip_prefix("drawbridge:").into_iter();
+    let lines = submission.script.lines();
+    let lines = lines.filter_map(|line| line.trim().strip_prefix("#DRAWBRIDGE "));
+    for hint in comment.chain(lines).flat_map(str::split_whitespace) {
+        take_hint(&mut behaviour, hint);
+    }
+    for variable in &submission.environment {
+        if let Some(hint) = variable.strip_prefix("DRAWBRIDGE_") {
+            take_hint(&mut behaviour, &hint.to_ascii_lowercase());
+        }
+    }
+    behaviour
+}
+
+/// `runtime=90`, `exit=3`; what can't be read says nothing.
+fn take_hint(behaviour: &mut JobBehaviour, hint: &str) {
+    match hint.split_once('=') {
+        Some(("runtime", "forever" | "infinity")) => behaviour.run_time = None,
+        Some(("runtime", time)) => {
+            behaviour.run_time = sleep_time(time).map_or(behaviour.run_time, Some);
+        }
+        Some(("exit", code)) => {
+            behaviour.exit_code = code.parse().unwrap_or(behaviour.exit_code);
+        }
+        Some(_) | None => {}
+    }
+}
 
 /// Reads a script.
 pub(crate) fn read_script(script: &str) -> JobBehaviour {
@@ -129,6 +178,33 @@ fn sleep_time(text: &str) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_knows_better_says_so() {
+        let read = |script: &str, comment: &str, environment: &[&str], default: Option<Span>| {
+            let mut submission = Submission::new("alice");
+            submission.script = script.into();
+            submission.comment = comment.into();
+            submission.environment = environment.iter().map(ToString::to_string).collect();
+            let read = behaviour(&submission, default);
+            (read.run_time.map(Span::as_secs), read.exit_code)
+        };
+        let hour = Some(Span::hours(1));
+        #[rustfmt::skip]
+        let rows = [
+            (read("hostname", "", &[], None),                                   (Some(0), 0)),
+            (read("hostname", "", &[], hour),                                   (Some(3600), 0)),
+            (read("sleep 5", "", &[], hour),                                    (Some(5), 0)),
+            (read("./train", "drawbridge: runtime=2m exit=3", &[], hour),       (Some(120), 3)),
+            (read("#DRAWBRIDGE runtime=7\n./train", "drawbridge: runtime=2m", &[], hour), (Some(7), 0)),
+            (read("#DRAWBRIDGE runtime=7", "", &["DRAWBRIDGE_RUNTIME=9", "DRAWBRIDGE_EXIT=1"], None), (Some(9), 1)),
+            (read("#DRAWBRIDGE runtime=forever", "", &[], hour),                (None, 0)),
+            (read("sleep 5", "drawbridge: runtime=soon", &["A=b"], None),       (Some(5), 0)),
+        ];
+        for (found, expected) in rows {
+            assert_eq!(found, expected);
+        }
+    }
 
     #[test]
     fn scripts_are_read_for_what_they_will_do() {

@@ -16,13 +16,15 @@ use std::{
 };
 
 use crate::{
-    Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason,
-    SlurmConfig, SlurmNode, Time, UserName,
+    Epoch, EventQueue, ExitCode, Fact, IndexSet, Job, JobId, Node, PartitionName, Reason, Release,
+    SlurmConfig, SlurmNode, Span, Time, UserName,
     array::Array,
+    census::Census,
     conf::{OverSubscribe, Params, PartitionSpec},
     licenses::Licenses,
     node::Service,
     priority::Weighed,
+    rows::{Holder, RowTable},
     sched::{Clock, QueueKey},
     select::{Policy, Share},
 };
@@ -35,12 +37,18 @@ pub struct Slurmctld {
     pub(crate) nodes: Vec<Node>,
     pub(crate) node_places: Arc<BTreeMap<SlurmNode, usize>>,
     pub(crate) partition_nodes: Arc<[IndexSet]>,
+    pub(crate) partition_sizes: Arc<[PartitionSize]>,
+    pub(crate) census: Census,
     /// Nodes that take jobs.
     pub(crate) up: IndexSet,
+    /// Nodes without a slurmd.
+    pub(crate) external: IndexSet,
     /// Nodes that some job holds.
     pub(crate) busy: IndexSet,
     /// Nodes that one job holds as a whole.
     pub(crate) unshared: IndexSet,
+    /// Who has which cores in which partition, where that matters.
+    pub(crate) rows: RowTable,
     /// Nodes that one user has to themself.
     pub(crate) owned: IndexSet,
     /// Nodes with a job that is ending: nobody else starts there.
@@ -54,6 +62,8 @@ pub struct Slurmctld {
     pub(crate) expected: BTreeSet<JobId>,
     /// Nodes that backfill plans to start somebody on.
     pub(crate) planned: IndexSet,
+    /// Nobody looks at plans.
+    pub(crate) plans_hidden: bool,
     /// Jobs that wait for a time, by that time.
     pub(crate) begins: BTreeSet<(Time, JobId)>,
     /// Waiting jobs to be asked again by the next cycle.
@@ -67,6 +77,8 @@ pub struct Slurmctld {
     pub(crate) dependents: BTreeMap<JobId, BTreeSet<JobId>>,
     /// Jobs that have not ended, by user and name: for `singleton`.
     pub(crate) namesakes: BTreeMap<(UserName, String), BTreeSet<JobId>>,
+    /// Whether a job ever waited for its namesakes.
+    pub(crate) any_singleton: bool,
     pub(crate) running: BTreeSet<JobId>,
     pub(crate) events: EventQueue<Event>,
     pub(crate) clock: Clock,
@@ -81,8 +93,19 @@ pub struct Slurmctld {
     pub(crate) n_conf_nodes: usize,
     /// What waiting jobs are worth, where there are weights.
     pub(crate) weighed: BTreeMap<JobId, Weighed>,
+    /// Qualities of service that jobs may name; any if nobody minds.
+    pub(crate) qos: Option<Arc<BTreeSet<String>>>,
+    /// How long a script takes that says nothing about it.
+    pub(crate) default_run_time: Option<Span>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) stats: Stats,
+}
+
+/// What a partition's nodes come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionSize {
+    pub(crate) nodes: u32,
+    pub(crate) cpus: u64,
 }
 
 /// What will happen without anybody asking.
@@ -108,6 +131,8 @@ pub(crate) enum Event {
     Purge { job: JobId, ended: Time },
     /// The node's slurmd registers.
     NodeRegisters { node: usize },
+    /// A message to the node had no answer.
+    NodeSilent { node: usize },
 }
 
 /// Counters, as `sdiag` has them.
@@ -132,25 +157,30 @@ impl Slurmctld {
     pub fn new(config: SlurmConfig, epoch: Epoch) -> Self {
         let nodes = build_nodes(&config);
         let places = config.node_names().cloned().zip(0..).collect();
-        let partition_nodes = config
+        let partition_nodes: Arc<[IndexSet]> = config
             .partitions()
             .iter()
             .map(|partition| partition.nodes.iter().copied().collect())
             .collect();
         Self {
-            up: up_nodes(&nodes),
+            up: places_of(&nodes, Node::takes_jobs),
+            external: places_of(&nodes, Node::is_external),
             busy: IndexSet::new(),
             unshared: IndexSet::new(),
+            rows: RowTable::new(&config),
             owned: IndexSet::new(),
             completing: IndexSet::new(),
+            census: Census::new(&nodes),
             nodes,
             node_places: Arc::new(places),
+            partition_sizes: sizes(&partition_nodes, &config),
             partition_nodes,
             jobs: BTreeMap::new(),
             queue: BTreeSet::new(),
             unchecked: BTreeSet::new(),
             expected: BTreeSet::new(),
             planned: IndexSet::new(),
+            plans_hidden: false,
             begins: BTreeSet::new(),
             recheck: BTreeSet::new(),
             arrays: BTreeMap::new(),
@@ -158,6 +188,7 @@ impl Slurmctld {
             licenses: Licenses::new(&config.params().licenses),
             dependents: BTreeMap::new(),
             namesakes: BTreeMap::new(),
+            any_singleton: false,
             running: BTreeSet::new(),
             events: EventQueue::default(),
             clock: Clock::default(),
@@ -168,6 +199,8 @@ impl Slurmctld {
             read: config.clone(),
             n_conf_nodes: config.nodes().len(),
             weighed: BTreeMap::new(),
+            qos: Some(Arc::new(BTreeSet::from(["normal".to_owned()]))),
+            default_run_time: None,
             facts: vec![],
             stats: Stats::default(),
             config,
@@ -213,6 +246,16 @@ impl Slurmctld {
         self.jobs.get(&id).map(AsRef::as_ref)
     }
 
+    /// One job's record, to keep as it is now.
+    pub fn job_record(&self, id: JobId) -> Option<&Arc<Job>> {
+        self.jobs.get(&id)
+    }
+
+    /// Every job's record by number, to keep as it is now.
+    pub fn job_records(&self) -> impl Iterator<Item = &Arc<Job>> {
+        self.jobs.values()
+    }
+
     /// Every node that there is, in Slurm's order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.service != Service::Deleted)
@@ -231,6 +274,17 @@ impl Slurmctld {
     /// Which moment [`Time::ZERO`] was.
     pub const fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// Which qualities of service jobs may name; any at all with `None`, as where nobody enforces
+    /// them. They change nothing yet.
+    pub fn set_qos(&mut self, names: Option<BTreeSet<String>>) {
+        self.qos = names.map(Arc::new);
+    }
+
+    /// How long a script takes that says nothing about it; without this it ends at once.
+    pub const fn set_default_run_time(&mut self, time: Option<Span>) {
+        self.default_run_time = time;
     }
 
     /// Counters.
@@ -270,9 +324,11 @@ impl Slurmctld {
             OverSubscribe::Force(jobs) => Share::Force(jobs),
         };
         Policy {
+            partition,
             unit: self.params().unit,
             memory: self.params().memory,
             lln: self.params().lln || spec.lln,
+            first_of_one: Release::V26_05 <= self.config.release(),
             one_task_per_core: self.params().one_task_per_core,
             block_cores: self.params().block_cores,
             share,
@@ -297,15 +353,55 @@ impl Slurmctld {
         self.facts.push(Fact::JobReasonChanged { job, reason });
     }
 
+    /// The rows anew, after partitions changed: jobs in order of their numbers.
+    pub(crate) fn renew_rows(&mut self) {
+        self.rows = RowTable::new(&self.config);
+        if self.rows.matters() {
+            for id in self.running.clone() {
+                self.add_to_rows(id);
+            }
+        }
+    }
+
+    /// A job has its cores.
+    pub(crate) fn add_to_rows(&mut self, id: JobId) {
+        if let Some(holder) = self.holder(id) {
+            self.rows.add(&holder);
+        }
+    }
+
+    /// A job has its cores no more.
+    pub(crate) fn leave_rows(&mut self, id: JobId) {
+        if !self.rows.matters() {
+            return;
+        }
+        let place = self.job(id).and_then(|job| self.place_of(&job.partition));
+        self.rows.remove(place.unwrap_or(usize::MAX), id);
+    }
+
+    fn place_of(&self, partition: &PartitionName) -> Option<usize> {
+        self.config.partitions().iter().position(|spec| spec.name == *partition)
+    }
+
+    /// A job as one that holds what nodes count against it.
+    pub(crate) fn holder(&self, id: JobId) -> Option<Holder> {
+        let job = self.job(id)?;
+        Some(Holder { job: id, partition: self.place_in_rows(job), held: job.held()? })
+    }
+
+    /// The place of the job's partition; where there are no rows it doesn't matter.
+    pub(crate) fn place_in_rows(&self, job: &Job) -> usize {
+        let place = self.rows.matters().then(|| self.place_of(&job.partition)).flatten();
+        place.unwrap_or(usize::MAX)
+    }
+
     /// The sets of places, after the nodes were renewed.
     pub(crate) fn index_nodes(&mut self) {
-        self.up = up_nodes(&self.nodes);
-        let all = || self.nodes.iter().enumerate();
-        let busy = all().filter(|(_, node)| !node.jobs.is_empty());
-        let ending = all().filter(|(_, node)| 0 < node.completing.jobs);
-        let busy = busy.map(|(place, _)| place).collect();
-        self.completing = ending.map(|(place, _)| place).collect();
-        self.busy = busy;
+        self.up = places_of(&self.nodes, Node::takes_jobs);
+        self.external = places_of(&self.nodes, Node::is_external);
+        self.busy = places_of(&self.nodes, |node| !node.jobs.is_empty());
+        self.completing = places_of(&self.nodes, |node| 0 < node.completing.jobs);
+        self.census = Census::new(&self.nodes);
         self.planned = IndexSet::new();
     }
 
@@ -316,13 +412,24 @@ impl Slurmctld {
         change(node);
         let after = node.state();
         self.up.set(place, node.takes_jobs());
+        self.external.set(place, node.is_external() && !node.is_deleted());
         self.busy.set(place, !node.jobs.is_empty());
         self.completing.set(place, 0 < node.completing.jobs);
+        self.census.count(place, node);
         if before != (after, node.reason.clone()) {
             let reason = node.reason.as_ref().map_or(String::new(), |reason| reason.text.clone());
             self.facts.push(Fact::NodeChanged { node: node.name().clone(), state: after, reason });
         }
     }
+}
+
+/// The size of each partition.
+pub(crate) fn sizes(partition_nodes: &[IndexSet], config: &SlurmConfig) -> Arc<[PartitionSize]> {
+    let size = |nodes: &IndexSet| PartitionSize {
+        nodes: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
+        cpus: nodes.iter().map(|node| u64::from(config.nodes()[node].cpus)).sum(),
+    };
+    partition_nodes.iter().map(size).collect()
 }
 
 fn build_nodes(config: &SlurmConfig) -> Vec<Node> {
@@ -336,7 +443,7 @@ fn build_nodes(config: &SlurmConfig) -> Vec<Node> {
     nodes.map(|(spec, partitions)| Node::new(spec.clone(), partitions.into())).collect()
 }
 
-fn up_nodes(nodes: &[Node]) -> IndexSet {
-    let up = nodes.iter().enumerate().filter(|(_, node)| node.takes_jobs());
-    up.map(|(place, _)| place).collect()
+fn places_of(nodes: &[Node], is: impl Fn(&Node) -> bool) -> IndexSet {
+    let found = nodes.iter().enumerate().filter(|(_, node)| is(node));
+    found.map(|(place, _)| place).collect()
 }

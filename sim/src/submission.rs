@@ -9,8 +9,10 @@ use crate::{AccountName, ArraySpec, PartitionName, SlurmNode, Span, Time, UserNa
 pub struct Submission {
     /// Job name.
     pub name: String,
-    /// Who submits it.
+    /// Whose it is.
     pub user: UserName,
+    /// Who submits it, where that is somebody else: root may.
+    pub submitter: Option<UserName>,
     /// Account to charge.
     pub account: Option<AccountName>,
     /// Where to queue, any of these; the default partition if empty.
@@ -90,6 +92,8 @@ pub struct Submission {
     pub warning: Option<Warning>,
     /// Queue it again when a node fails; slurm.conf's `JobRequeue` if unset.
     pub requeue: Option<bool>,
+    /// 26.05: no script, no slurmd: it holds its nodes until somebody ends it.
+    pub external: bool,
     /// The batch script.
     pub script: String,
     /// The environment, `KEY=value` each.
@@ -104,8 +108,10 @@ pub struct Submission {
     pub mcs_label: Option<String>,
     /// Workload characterisation key.
     pub wckey: Option<String>,
-    /// Quality of service; there are none yet, so any but `normal` is refused.
+    /// Quality of service: `normal`, or one of the accounting's.
     pub qos: Option<String>,
+    /// What of these was not asked for but is the user's default.
+    pub defaulted: Defaulted,
     /// Reservation; there are none yet, so any is refused.
     pub reservation: Option<String>,
     /// Licences: `fluent:2,matlab`.
@@ -115,11 +121,17 @@ pub struct Submission {
 }
 
 impl Submission {
+    /// Who submits it.
+    pub fn submitter(&self) -> &UserName {
+        self.submitter.as_ref().unwrap_or(&self.user)
+    }
+
     /// A job that asks for nothing in particular.
     pub fn new(user: impl Into<UserName>) -> Self {
         Self {
             name: "sbatch".into(),
             user: user.into(),
+            submitter: None,
             account: None,
             partitions: vec![],
             tasks: None,
@@ -159,6 +171,7 @@ impl Submission {
             nice: 0,
             begin: None,
             requeue: None,
+            external: false,
             script: String::new(),
             environment: vec![],
             working_directory: "/".into(),
@@ -167,11 +180,21 @@ impl Submission {
             mcs_label: None,
             wckey: None,
             qos: None,
+            defaulted: Defaulted::default(),
             reservation: None,
             licenses: None,
             behaviour: None,
         }
     }
+}
+
+/// What the accounting filled in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Defaulted {
+    /// The account.
+    pub account: bool,
+    /// The QOS.
+    pub qos: bool,
 }
 
 /// What a job wants of sockets, cores and threads; unset is anything.

@@ -9,14 +9,18 @@
 use std::sync::Arc;
 
 use crate::{
-    ArrayPlace, ArrayTasks, Begin, ExitCode, Fact, IndexSet, Job, JobBehaviour, JobId, JobState,
-    LicenseAsk, Reason, SlurmError, Slurmctld, Span, Submission, Suspended, Time, TimeLimit,
-    array::Array, dependency::Dependency, script, select::Ask,
+    ArrayPlace, ArrayTasks, Begin, ExitCode, Fact, IndexSet, Job, JobId, JobState, LicenseAsk,
+    PartitionName, Reason, Release, SlurmError, Slurmctld, Span, Submission, Suspended, Time,
+    TimeLimit, array::Array, dependency::Dependency, script, select::Ask,
 };
 
 /// A submission that was understood.
 struct Understood {
+    /// The highest tier first.
     partitions: Vec<usize>,
+    /// The one that was named first: it gives what the job doesn't say.
+    primary: usize,
+    listed: Arc<[PartitionName]>,
     ask: Ask,
     array: Option<(IndexSet, u32)>,
     licenses: LicenseAsk,
@@ -33,14 +37,8 @@ struct Times {
 
 impl Slurmctld {
     /// Queues a job. It never starts here: the next cycle looks at it.
-    pub fn submit(&mut self, now: Time, mut submission: Submission) -> Result<JobId, SlurmError> {
+    pub fn submit(&mut self, now: Time, submission: Submission) -> Result<JobId, SlurmError> {
         let understood = self.understand(now, &submission)?;
-        if !submission.partitions.is_empty() {
-            // Each once, the highest tier first.
-            let places = understood.partitions.iter();
-            submission.partitions =
-                places.map(|place| self.partition_spec(*place).name.clone()).collect();
-        }
         let id = self.next_id()?;
         if submission.reservation.as_deref().is_some_and(|name| !name.is_empty()) {
             return Err(SlurmError::ReservationInvalid);
@@ -48,18 +46,19 @@ impl Slurmctld {
         let dependency =
             self.read_dependency(id, submission.dependency.as_deref().unwrap_or(""))?;
         let held = submission.hold;
-        let verdict = if held {
-            Ok(())
-        } else {
-            self.verdict(&submission, &understood.ask, &understood.partitions)
-        };
         let mut job = self.record(now, id, submission, understood, dependency);
         job.priority = self.first_priority(now, &job);
+        let verdict = self.verdict(&job);
+        let tried = if verdict.fits { job.partitions[0] } else { verdict.partition };
+        job.partition = self.partition_spec(tried).name.clone();
+        if verdict.fits {
+            job.listed = self.names_of(&job.partitions);
+        }
         let is_array = job.array.is_some();
         self.stats.submitted += job.array.as_ref().map_or(1, |place| place.n_tasks() as u64);
         self.remember(job);
         self.facts.push(Fact::JobSubmitted { job: id });
-        if let Err(error) = verdict {
+        if let Err(error) = verdict.answer {
             self.fail_submitted(now, id);
             return Err(error);
         }
@@ -70,6 +69,12 @@ impl Slurmctld {
             self.requeue_eligible(now, id);
             self.compare_with_queue(now, id);
         }
+        // Whoever waits for something else says so when it is looked at next.
+        let over = self.job(id).is_some_and(|job| job.state.is_end());
+        let shows = !held && (is_array || over || self.is_queued(id));
+        if let Some(reason) = verdict.reason.filter(|_| shows) {
+            self.set_reason(id, reason);
+        }
         self.schedule_deadline(now, id);
         self.ask_for_cycle(now);
         Ok(id)
@@ -77,6 +82,7 @@ impl Slurmctld {
 
     fn understand(&self, now: Time, submission: &Submission) -> Result<Understood, SlurmError> {
         refuse_what_only_operators_may(submission)?;
+        self.refuse_odd_externals(submission)?;
         let params = self.params();
         let array = match &submission.array {
             Some(spec) => {
@@ -89,15 +95,38 @@ impl Slurmctld {
         if params.max_job_count <= self.jobs.len() + self.n_unsplit + n_tasks {
             return Err(SlurmError::TooManyJobs);
         }
-        let partitions = self.find_partitions(submission)?;
-        let partitions = self.open_partitions(&partitions)?;
-        refuse_unmodelled(submission)?;
-        let times = self.find_times(now, submission, partitions[0])?;
+        let named = self.find_partitions(submission)?;
+        let partitions = self.open_partitions(&named)?;
+        let (primary, listed) = if partitions == named && !submission.partitions.is_empty() {
+            let first = self.partition_places(&submission.partitions[..1])?;
+            (first[0], submission.partitions.as_slice().into())
+        } else {
+            (partitions[0], self.names_of(&partitions))
+        };
+        self.find_qos(submission)?;
+        let times = self.find_times(now, submission, primary, &partitions)?;
         let licenses = self.find_licenses(submission.licenses.as_deref())?;
-        let mut ask = self.ask(submission, partitions[0])?;
-        self.check_partitions(submission, &mut ask, &partitions)?;
-        let ask = self.fit_memory(&ask, partitions[0]).unwrap_or(ask);
-        Ok(Understood { partitions, ask, array, licenses, times })
+        let mut ask = self.ask(submission, primary)?;
+        self.check_partitions(submission, &mut ask, primary, &partitions)?;
+        Ok(Understood { partitions, primary, listed, ask, array, licenses, times })
+    }
+
+    /// What an external job can't be.
+    fn refuse_odd_externals(&self, submission: &Submission) -> Result<(), SlurmError> {
+        match submission {
+            Submission { external: false, .. } => Ok(()),
+            _ if self.config.release() < Release::V26_05 => {
+                Err(SlurmError::ExternalJobsNotSupported)
+            }
+            Submission { script, .. } if !script.is_empty() => Err(SlurmError::InvalidExternalJob),
+            Submission { array: Some(_), .. } => Err(SlurmError::InvalidArray),
+            Submission { .. } => Ok(()),
+        }
+    }
+
+    /// The partitions' names.
+    pub(crate) fn names_of(&self, places: &[usize]) -> Arc<[PartitionName]> {
+        places.iter().map(|place| self.partition_spec(*place).name.clone()).collect()
     }
 
     fn find_partitions(&self, submission: &Submission) -> Result<Vec<usize>, SlurmError> {
@@ -109,16 +138,24 @@ impl Slurmctld {
         self.partition_places(&submission.partitions)
     }
 
+    /// There is `normal`, or what the accounting has.
+    fn find_qos(&self, submission: &Submission) -> Result<(), SlurmError> {
+        let qos = submission.qos.as_deref().unwrap_or_default();
+        let known = qos.is_empty() || self.qos.as_ref().is_none_or(|names| names.contains(qos));
+        known.then_some(()).ok_or(SlurmError::InvalidQos)
+    }
+
     fn find_times(
         &self,
         now: Time,
         submission: &Submission,
-        partition: usize,
+        primary: usize,
+        partitions: &[usize],
     ) -> Result<Times, SlurmError> {
         let at = |begin| self.moment(now, begin);
         let begin = submission.begin.map(at).filter(|begin| now < *begin);
         let deadline = submission.deadline.map(at);
-        let spec = self.partition_spec(partition);
+        let spec = self.partition_spec(primary);
         let limit = submission.time_limit.or(spec.default_time.map(TimeLimit::Of));
         let mut min = submission.time_min;
         if let (Some(min), Some(TimeLimit::Of(limit))) = (min, limit)
@@ -126,7 +163,9 @@ impl Slurmctld {
         {
             return Err(SlurmError::InvalidTimeMinLimit);
         }
-        if min.is_some() && spec.max_time.is_some_and(|max| Some(max) < min) {
+        let longest = partitions.iter().map(|place| self.partition_spec(*place).max_time);
+        let all_shorter = |min: Span| longest.clone().all(|max| max.is_some_and(|max| max < min));
+        if min.is_some_and(all_shorter) {
             return Err(SlurmError::InvalidTimeMinLimit);
         }
         if let Some(deadline) = deadline {
@@ -196,10 +235,10 @@ impl Slurmctld {
         understood: Understood,
         dependency: Dependency,
     ) -> Job {
-        let Understood { partitions, ask, array, licenses, times } = understood;
+        let Understood { partitions, primary, listed, ask, array, licenses, times } = understood;
         let held = submission.hold;
         let run = self.next_run();
-        let spec = self.partition_spec(partitions[0]);
+        let spec = self.partition_spec(primary);
         let place = |(tasks, throttle): (IndexSet, u32)| ArrayPlace {
             job: id,
             tasks: ArrayTasks::Several(tasks.into()),
@@ -209,6 +248,7 @@ impl Slurmctld {
             id,
             array: array.map(place),
             partition: spec.name.clone(),
+            listed,
             state: JobState::Pending,
             completing: false,
             configuring: false,
@@ -235,8 +275,9 @@ impl Slurmctld {
             restarts: 0,
             requeue: submission.requeue.unwrap_or(self.params().job_requeue),
             comment: submission.comment.clone(),
-            behaviour: Arc::new(behaviour(&submission)),
-            priority_given: submission.priority.is_some() && Self::is_operator(&submission.user),
+            behaviour: Arc::new(script::behaviour(&submission, self.default_run_time)),
+            priority_given: submission.priority.is_some()
+                && Self::is_operator(submission.submitter()),
             coreless: false,
             limit_given: times.limit.is_some(),
             submission: Arc::new(submission),
@@ -253,6 +294,7 @@ impl Slurmctld {
         for other in job.dependency.jobs() {
             self.dependents.entry(other).or_default().insert(job.id);
         }
+        self.any_singleton |= job.dependency.is_singleton();
         let name = (job.submission.user.clone(), job.submission.name.clone());
         self.namesakes.entry(name).or_default().insert(job.id);
         if let Some(place) = &job.array {
@@ -280,7 +322,7 @@ impl Slurmctld {
 }
 
 fn refuse_what_only_operators_may(submission: &Submission) -> Result<(), SlurmError> {
-    if Slurmctld::is_operator(&submission.user) {
+    if Slurmctld::is_operator(submission.submitter()) {
         return Ok(());
     }
     if submission.nice < 0 {
@@ -289,20 +331,7 @@ fn refuse_what_only_operators_may(submission: &Submission) -> Result<(), SlurmEr
     if submission.admin_comment.is_empty() { Ok(()) } else { Err(SlurmError::AccessDenied) }
 }
 
-/// What Slurm could give only with parts that aren't modelled: refused with Slurm's own words.
-fn refuse_unmodelled(submission: &Submission) -> Result<(), SlurmError> {
-    let qos = submission.qos.as_deref().unwrap_or_default();
-    if qos.is_empty() || qos == "normal" { Ok(()) } else { Err(SlurmError::InvalidQos) }
-}
-
 /// What `time()` says.
 pub(crate) const fn whole_second(now: Time) -> Time {
     Time::from_ms(now.as_secs() * 1000)
-}
-
-fn behaviour(submission: &Submission) -> JobBehaviour {
-    match &submission.behaviour {
-        Some(behaviour) => behaviour.clone(),
-        None => script::read_script(&submission.script),
-    }
 }

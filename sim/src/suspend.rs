@@ -34,7 +34,9 @@ impl Slurmctld {
     ) -> Result<(), SlurmError> {
         let target = target.into();
         self.operators_only(&target, by)?;
-        self.each_record(&target, |it, job| it.resume_one(now, job))
+        let done = self.each_record(&target, |it, job| it.resume_one(now, job));
+        self.tell_backfill(now);
+        done
     }
 
     fn operators_only(&self, target: &JobTarget, by: &UserName) -> Result<(), SlurmError> {
@@ -65,6 +67,8 @@ impl Slurmctld {
             // What this run would have done waits with it.
             record.run = run;
         }
+        self.message(now, job);
+        self.leave_rows(job);
         self.running.remove(&job);
         self.exchange(job, had.as_deref());
         self.facts.push(Fact::JobChanged { job, change: "suspended".into() });
@@ -83,7 +87,9 @@ impl Slurmctld {
             record.suspended.total = record.suspended.total + now.since(since);
             record.coreless = !room;
         }
+        self.message(now, job);
         self.running.insert(job);
+        self.add_to_rows(job);
         self.exchange(job, had.as_deref());
         self.prioritise(now, job);
         self.schedule_end(now, job);

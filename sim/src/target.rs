@@ -1,6 +1,6 @@
 //! Whom a command is about: `12`, `12_3`, `12_[1-3,7]`.
 
-use crate::{ArrayTasks, IndexSet, JobId, SlurmError, Slurmctld, UserName, array::read_tasks};
+use crate::{ArrayTasks, IndexSet, Job, JobId, SlurmError, Slurmctld, UserName, array::read_tasks};
 
 /// A job, a whole array, or some of its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,12 @@ impl JobTarget {
 }
 
 impl Slurmctld {
+    /// The jobs that a target is.
+    pub fn jobs_of(&self, target: &JobTarget) -> impl Iterator<Item = &Job> {
+        let records = self.records_of(target).into_iter();
+        records.filter_map(|record| self.job(record.ok()?))
+    }
+
     /// The records that a target is: of an array first the one with the tasks that wait.
     pub(crate) fn records_of(&self, target: &JobTarget) -> Vec<Result<JobId, SlurmError>> {
         match target {

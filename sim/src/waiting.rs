@@ -20,7 +20,7 @@ impl Slurmctld {
             self.begins.pop_first();
             self.recheck.insert(job);
         }
-        self.split_corresponding();
+        self.split_corresponding(now);
         for job in std::mem::take(&mut self.recheck) {
             self.requeue_eligible(now, job);
         }
@@ -173,13 +173,17 @@ impl Slurmctld {
     }
 
     fn namesakes_of(&self, job: &Job) -> Vec<JobId> {
+        // A user may have thousands of one name; where nobody minds they aren't gone through.
+        if !self.any_singleton {
+            return vec![];
+        }
         let name = (job.submission.user.clone(), job.submission.name.clone());
         let all = self.namesakes.get(&name).into_iter().flatten().copied();
         all.filter(|id| self.job(*id).is_some_and(|job| job.dependency.is_singleton())).collect()
     }
 
     /// Tasks that wait for the tasks of another array each need a record to wait with.
-    fn split_corresponding(&mut self) {
+    fn split_corresponding(&mut self, now: Time) {
         const AT_ONCE: usize = 10;
         let waiting: Vec<_> = self.recheck.iter().copied().collect();
         for head in waiting {
@@ -187,6 +191,10 @@ impl Slurmctld {
                 continue;
             };
             let array = job.array.as_ref().map_or(head, |place| place.job);
+            // Whoever waits for nobody any more needs none.
+            if self.test_dependency(now, head) == Met::Yes {
+                continue;
+            }
             while self.pending_split(array) < AT_ONCE {
                 match self.first_task(array) {
                     Some(task) if task != array => _ = self.recheck.insert(task),

@@ -21,6 +21,9 @@ impl<'a> Quota<'a> {
         user: &'a UserName,
         partition: usize,
     ) -> bool {
+        if limits.max_job_user_part == 0 && limits.max_job_part == 0 && limits.max_job_user == 0 {
+            return true;
+        }
         let within = |most: usize, count: Option<&usize>| {
             most == 0 || count.copied().unwrap_or_default() < most
         };

@@ -1,21 +1,27 @@
 //! One pass over the queue: where and when each job would start.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod hope;
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, IndexSet, Job, JobId, Slurmctld, Span, Time,
+    Allocation, IndexSet, Job, JobId, Reason, Slurmctld, Span, Time, UserName,
     conf::BackfillParams,
-    sched::{Decision, NodesNow, QueueKey},
-    select::Ask,
+    rows::Holder,
+    sched::{Decision, NodesNow, QueueKey, Seeker},
+    select::{self, Ask, Quest, Share},
     tally::Tally,
 };
 
 use super::{
-    Outcome,
+    Outcome, by_feature,
     future::{Future, Wish, YEAR},
+    owners::Owners,
     plan::Plan,
     quota::Quota,
+    rooms::{Room, Rooms},
 };
+pub(super) use hope::Hope;
 
 /// How often a job is tried at a later time before it is left for the next cycle. Slurm tries until
 /// `bf_max_time` is over.
@@ -23,7 +29,7 @@ const TRIES: usize = 1_000;
 
 /// What is known of everybody who asks for the same: no try before `from` finds a place, because
 /// room only shrinks in a cycle; `None` found none at all.
-type Earliest = BTreeMap<(usize, u64, Arc<Ask>), Option<u64>>;
+type Earliest<'a> = BTreeMap<(usize, u64, &'a Ask, Option<&'a UserName>), Option<u64>>;
 
 /// One pass over the queue. Looks at the controller and changes nothing in it.
 pub(super) struct Cycle<'a> {
@@ -33,22 +39,28 @@ pub(super) struct Cycle<'a> {
     limits: &'a BackfillParams,
     nodes: NodesNow<'a>,
     future: Future<'a>,
+    owners: Owners<'a>,
     plan: Plan,
+    rooms: Rooms,
     window_end: u64,
     quota: Quota<'a>,
-    earliest: Earliest,
+    earliest: Earliest<'a>,
     /// Jobs that were tried in some partition.
     tested: usize,
     stopped: bool,
     tally: Tally,
     /// Expected starts, by job.
     starts: BTreeMap<JobId, u64>,
+    /// Nodes of those who start.
+    taken: IndexSet,
     outcome: Outcome,
 }
 
 /// A job in one of its partitions.
 struct Candidate<'a> {
     job: &'a Job,
+    /// What it asks for in this partition.
+    ask: Cow<'a, Arc<Ask>>,
     partition: usize,
     /// Seconds that it may run, as far as the plan goes.
     limit: u64,
@@ -68,8 +80,10 @@ struct Place {
     start: u64,
     /// The nodes that it would get.
     nodes: IndexSet,
-    /// Nodes that it may choose from.
-    room: IndexSet,
+    /// The room that it may choose from.
+    room: usize,
+    /// From when to when they are free.
+    free: (u64, u64),
     /// When to look again.
     later: Option<u64>,
 }
@@ -79,21 +93,25 @@ impl<'a> Cycle<'a> {
         let limits = &ctld.params().backfill;
         let unix = ctld.epoch.unix(now);
         let (window, resolution) = (limits.window.as_secs(), limits.resolution.as_secs());
-        let plan = Plan::new(unix, window, resolution, ctld.up.clone());
+        let licenses = limits.licenses.then(|| ctld.licenses.unused());
+        let plan = Plan::new(unix, window, resolution, ctld.up.clone(), licenses);
         let mut cycle = Self {
             ctld,
             now: unix,
             limits,
             nodes: NodesNow::new(ctld),
             future: Future::new(ctld, now),
+            owners: Owners::new(ctld),
             window_end: plan.window_end(),
             plan,
+            rooms: Rooms::new(),
             quota: Quota::default(),
             earliest: BTreeMap::new(),
             tested: 0,
             stopped: false,
             tally: Tally::new(ctld),
             starts: BTreeMap::new(),
+            taken: IndexSet::new(),
             outcome: Outcome::default(),
         };
         cycle.reserve_running();
@@ -102,6 +120,9 @@ impl<'a> Cycle<'a> {
 
     pub(super) fn into_outcome(self) -> Outcome {
         let (ctld, epoch) = (self.ctld, self.ctld.epoch);
+        if ctld.plans_hidden {
+            return self.outcome;
+        }
         let waits = |id: &JobId| ctld.job(*id).is_some_and(|job| !self.tally.is_spent(job));
         let starts = self.starts.into_iter().filter(|(job, _)| waits(job));
         let expected = starts.map(|(job, start)| (job, epoch.time_of_unix(start))).collect();
@@ -123,16 +144,15 @@ impl<'a> Cycle<'a> {
         {
             return;
         }
-        let longest = ctld.partition_spec(key.partition).max_time.map(Span::as_secs);
-        let own = job.time_limit.map(Span::as_secs);
-        let limit = own.into_iter().chain(longest).min().unwrap_or(YEAR);
-        let least = job.time_min.map(Span::as_secs).filter(|least| *least < limit);
+        let Some(ask) = ctld.ask_in(job, key.partition) else { return };
+        let (limit, shortened) = self.limit_of(job, key.partition);
         let before = self.starts.get(&job.id).copied();
         let mut candidate = Candidate {
             job,
+            ask,
             partition: key.partition,
-            limit: least.unwrap_or(limit),
-            shortened: least.is_some(),
+            limit,
+            shortened,
             before,
             now_only: !self.may_reserve(job, key.partition, before.is_some()),
             counted: false,
@@ -141,19 +161,31 @@ impl<'a> Cycle<'a> {
         while self.place_task(&mut candidate) {}
     }
 
+    /// Seconds that a job may run there, as far as the plan goes; whether that is the least it asks for.
+    fn limit_of(&self, job: &Job, partition: usize) -> (u64, bool) {
+        let longest = self.ctld.partition_spec(partition).max_time.map(Span::as_secs);
+        let own = job.time_limit.map(Span::as_secs);
+        let limit = own.into_iter().chain(longest).min().unwrap_or(YEAR);
+        // Who has a deadline gets as much time as there is until then.
+        let least = job.time_min.filter(|_| job.deadline.is_none()).map(Span::as_secs);
+        let least = least.filter(|least| *least < limit);
+        (least.unwrap_or(limit), least.is_some())
+    }
+
     /// Starts or plans a job, or a task of an array; whether there is another task to look at.
     fn place_task(&mut self, candidate: &mut Candidate<'a>) -> bool {
         let job = candidate.job;
-        if self.tally.is_full(self.ctld, job) || !self.tally.has_licenses(job) {
+        let unlicensed = !self.limits.licenses && !self.tally.has_licenses(job);
+        if self.tally.is_full(self.ctld, job) || unlicensed {
             return false;
         }
-        let (started, size) = (self.outcome.starts.len(), self.plan.size());
+        let (started, size) = (self.tally.n_started(), self.plan.size());
         self.find(candidate);
         if self.stopped {
             return false;
         }
         let Some(place) = &job.array else { return false };
-        if started < self.outcome.starts.len() {
+        if started < self.tally.n_started() {
             return !self.tally.is_spent(job);
         }
         // `bf_max_job_array_resv`: plans for so many tasks of an array.
@@ -178,7 +210,8 @@ impl<'a> Cycle<'a> {
 
     /// Tries at ever later times.
     fn find(&mut self, candidate: &mut Candidate<'a>) {
-        let same = (candidate.partition, candidate.limit, candidate.job.ask.clone());
+        let Candidate { job, partition, limit, .. } = *candidate;
+        let same = (partition, limit, job.ask.as_ref(), self.owners.matters_to(job, partition));
         let Some(mut from) = self.earliest.get(&same).copied().unwrap_or(Some(self.now)) else {
             return;
         };
@@ -211,37 +244,77 @@ impl<'a> Cycle<'a> {
 
     /// A place not before `from`, or when to look again.
     fn place(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Result<Place, Option<u64>> {
-        let (ctld, ask) = (self.ctld, &candidate.job.ask);
-        let spec = ctld.partition_spec(candidate.partition);
-        let least = ask.min_nodes.max(spec.min_nodes) as usize;
-        let mut nodes = ctld.partition_nodes[candidate.partition].clone();
-        nodes.subtract(&ask.excluded);
-        let room = self.plan.room(nodes, from, from.max(self.now) + candidate.limit);
-        if room.nodes.len() < least || !room.nodes.holds(&ask.required) {
-            return Err(room.later);
+        let ctld = self.ctld;
+        let ask: &Ask = &candidate.ask;
+        let policy = ctld.policy(candidate.partition);
+        let quest = Quest::new(ask, &policy).map_err(|_| None)?;
+        let free = (from, from.max(self.now) + candidate.limit);
+        let (room, later, others_go) = self.room(candidate, &quest, free)?;
+        let licenses = &candidate.job.licenses;
+        if let Some(end) = self.plan.unlicensed(licenses, free.0, free.1) {
+            let wait = Decision::Wait { job: candidate.job.id, reason: Reason::Licenses };
+            self.outcome.starts.push(wait);
+            return Err(Some(end));
+        }
+        if !self.rooms.get(room).nodes.holds(&ask.required) {
+            return Err(later);
+        }
+        let room = self.rooms.narrow(room, ctld, |spec| {
+            select::fits_size(ask, spec) && ask.features.matched_by(&spec.active_features)
+        });
+        let later = later.or(others_go);
+        let Room { nodes, counts, .. } = self.rooms.get(room);
+        if !nodes.shares_at_least(nodes, quest.min_nodes as usize) {
+            return Err(later);
         }
         if !candidate.counted {
             candidate.counted = true;
             self.tested += 1;
         }
-        let found = self.future.will_run(Wish {
+        let wish = Wish {
             ask,
-            policy: ctld.policy(candidate.partition),
-            nodes: &room.nodes,
+            policy: &policy,
+            quest: &quest,
+            nodes,
+            licenses,
             from,
-            until: room.later,
+            until: later,
             now_only: candidate.now_only,
-        });
-        let (start, nodes) = found.ok_or(room.later)?;
-        Ok(Place { start: start.max(from), nodes, room: room.nodes, later: room.later })
+        };
+        let found = by_feature::will_run(&mut self.future, &ctld.census, wish, counts);
+        let (start, nodes) = found.ok_or(later)?;
+        Ok(Place { start: start.max(from), nodes, room, free, later })
+    }
+
+    /// The room for it: its place, when other nodes come free, and when others leave theirs.
+    fn room(
+        &mut self,
+        candidate: &Candidate<'a>,
+        quest: &Quest,
+        free: (u64, u64),
+    ) -> Result<(usize, Option<u64>, Option<u64>), Option<u64>> {
+        let Candidate { job, partition, .. } = *candidate;
+        let whose = self.owners.look(job, partition, quest, free.0);
+        let excluded = &candidate.ask.excluded;
+        if whose.is_open() && excluded.is_empty() {
+            let (room, later) = self.rooms.find(self.ctld, &self.plan, partition, free);
+            return Ok((room, later, None));
+        }
+        let mut nodes = self.ctld.partition_nodes[partition].clone();
+        nodes.keep(&self.ctld.up);
+        nodes.subtract(excluded);
+        let others_go = whose.keep(&mut nodes)?;
+        let (room, later) = self.rooms.find_among(nodes, &self.plan, free);
+        Ok((room, later, others_go))
     }
 
     /// It could start there and then: does it, or is that planned?
     fn settle(&mut self, candidate: &mut Candidate<'a>, mut place: Place) -> Next {
         let nodes = std::mem::take(&mut place.nodes);
+        let licenses = &candidate.job.licenses;
         let mut stretch = self.plan.stretch(place.start, candidate.limit);
         let overlap_tested = self.now < place.start;
-        if overlap_tested && self.plan.is_taken(&nodes, stretch.0, stretch.1) {
+        if overlap_tested && self.plan.is_taken_beyond((&nodes, licenses), place.free, stretch) {
             return Next::Later(place.start);
         }
         if place.start <= self.now && nodes.overlaps(&self.ctld.completing) {
@@ -249,7 +322,7 @@ impl<'a> Cycle<'a> {
             (place.start, place.later) = (self.now + 1, None);
         }
         if place.start <= self.now {
-            if self.start(candidate, &place.room) {
+            if self.start(candidate, place.room) {
                 return Next::Done(true);
             }
             place.later = None;
@@ -269,7 +342,7 @@ impl<'a> Cycle<'a> {
             self.expect(candidate, place.start);
             return Next::Done(true);
         }
-        if !overlap_tested && self.plan.is_taken(&nodes, stretch.0, stretch.1) {
+        if !overlap_tested && self.plan.is_taken_beyond((&nodes, licenses), place.free, stretch) {
             return Next::Later(place.start);
         }
         self.reserve(candidate, place.start, &nodes, stretch);
@@ -277,25 +350,48 @@ impl<'a> Cycle<'a> {
     }
 
     /// Starts it, if the nodes really are free.
-    fn start(&mut self, candidate: &Candidate<'a>, room: &IndexSet) -> bool {
+    fn start(&mut self, candidate: &Candidate<'a>, room: usize) -> bool {
         let (job, partition) = (candidate.job, candidate.partition);
-        let mut available = room.clone();
-        available.keep(&self.ctld.up);
-        let Ok(allocation) = self.nodes.start(job, partition, &available) else {
-            return false;
+        let seeker = Seeker {
+            job,
+            ask: &candidate.ask,
+            partition,
+            available: &self.ctld.up,
+            within: Some(&self.rooms.get(room).nodes),
+            licensed: self.tally.has_licenses(job),
+        };
+        let allocation = match self.nodes.start(seeker) {
+            Ok(allocation) => allocation,
+            Err(refusal) => {
+                // The main scheduler soon says again that others come first, or that there are no
+                // nodes: plans know nothing of external ones.
+                let outranked = |reason: &Reason| {
+                    *reason == Reason::Resources && job.reason == Reason::Priority
+                };
+                let passes =
+                    |reason: &Reason| outranked(reason) || *reason == Reason::BadConstraints;
+                let reason = refusal.reason().filter(|reason| !passes(reason));
+                let wait = |reason| Decision::Wait { job: job.id, reason };
+                self.outcome.starts.extend(reason.map(wait));
+                return false;
+            }
         };
         let end = self.now + candidate.limit;
-        self.future.add(end, &allocation);
+        let held = allocation.clone();
+        self.future.add(end, &Holder { job: job.id, partition, held }, &job.licenses);
+        self.owners.add(job, partition, &allocation, end);
+        self.taken.extend(allocation.nodes.iter().map(|share| share.index));
         if candidate.shortened {
             self.outcome.limits.push((job.id, Span::secs(candidate.limit)));
         }
         self.tally.start(job);
-        if self.limits.running_job_reserve && self.holds_whole_nodes(job, partition) {
-            self.reserve_until(&allocation, end);
+        if self.limits.running_job_reserve {
+            let whole = self.holds_whole_nodes(job, partition);
+            self.reserve_until(job, whole.then_some(&allocation), end);
         }
         self.outcome.starts.push(Decision::Start { job: job.id, partition, allocation });
         let most = self.limits.max_job_start;
-        self.stopped |= most != 0 && most <= self.outcome.starts.len();
+        self.stopped |= most != 0 && most <= self.tally.n_started();
         true
     }
 
@@ -310,21 +406,23 @@ impl<'a> Cycle<'a> {
         }
         let ctld = self.ctld;
         for job in ctld.running.iter().filter_map(|id| ctld.job(*id)) {
-            let whole = job.allocation.as_ref().filter(|held| {
+            let whole = job.allocation.as_deref().filter(|held| {
                 held.nodes.first().is_some_and(|share| ctld.unshared.contains(share.index))
             });
-            if let Some(held) = whole {
-                let start = job.start_time.map_or(self.now, |start| ctld.epoch.unix(start));
-                self.reserve_until(held, start + job.time_limit.map_or(YEAR, Span::as_secs));
-            }
+            let start = job.start_time.map_or(self.now, |start| ctld.epoch.unix(start));
+            let end = start + job.time_limit.map_or(YEAR, Span::as_secs);
+            self.reserve_until(job, whole, end);
         }
     }
 
-    fn reserve_until(&mut self, held: &Allocation, end: u64) {
-        if self.plan.size() < self.limits.node_space_size {
-            let nodes = held.nodes.iter().map(|share| share.index).collect();
+    /// The whole nodes and the licences of a running job.
+    fn reserve_until(&mut self, job: &Job, held: Option<&Allocation>, end: u64) {
+        let licensed = self.limits.licenses && !job.licenses.is_empty();
+        if (held.is_some() || licensed) && self.plan.size() < self.limits.node_space_size {
+            let shares = held.into_iter().flat_map(|held| &held.nodes);
+            let nodes = shares.map(|share| share.index).collect();
             let (_, end) = self.plan.stretch(end, 0);
-            self.plan.reserve(&nodes, 0, end);
+            self.plan.reserve(&nodes, &job.licenses, 0, end);
         }
     }
 
@@ -351,7 +449,7 @@ impl<'a> Cycle<'a> {
                 self.stopped = true;
                 return;
             }
-            self.plan.reserve(nodes, from, to);
+            self.plan.reserve_free(nodes, &candidate.job.licenses, from, to);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct DeviceGroup {
     pub cores: Option<IndexSet>,
     /// slurmctld tells these devices from others of their name, by type or cores.
     pub told_apart: bool,
+    /// Each of them is a file.
+    pub file: bool,
 }
 
 /// One line of `gres.conf`.
@@ -95,6 +97,7 @@ pub(super) fn plain(gres: &[GresSpec]) -> Vec<DeviceGroup> {
         count: gres.count,
         cores: None,
         told_apart: gres.name == "gpu" && gres.kind.is_some(),
+        file: gres.name == "gpu",
     };
     gres.iter().map(group).collect()
 }
@@ -133,6 +136,7 @@ fn describe(node: &mut NodeSpec, name: &str, lines: &[&Record]) -> Result<(), Co
                 count: to - from,
                 cores: record.cores.clone(),
                 told_apart,
+                file: record.file,
             });
         }
         first += count;

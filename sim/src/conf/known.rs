@@ -45,7 +45,7 @@ pub(super) const NO_BEARING: &[&str] = &[
     "jobcomppass", "jobcomppassscript", "jobcompport", "jobcomptype", "jobcompuser",
     "jobcontainertype", "jobcredentialprivatekey", "jobcredentialpubliccertificate",
     "jobacctgatherfrequency", "jobacctgatherparams", "jobacctgathertype", "launchparameters",
-    "launchtype", "logtimeformat", "mailprog", "maildomain", "messagetimeout", "mpidefault",
+    "launchtype", "logtimeformat", "mailprog", "maildomain", "mpidefault",
     "mpiparams", "plugindir", "plugstackconfig", "proctracktype", "propagateprioprocess",
     "propagateresourcelimits", "propagateresourcelimitsexcept", "slurmctldaddr", "slurmctlddebug",
     "slurmctldhost", "slurmctldlogfile", "slurmctldpidfile", "slurmctldport",

@@ -77,6 +77,10 @@ pub struct Params {
     pub max_job_count: usize,
     /// `ReturnToService`.
     pub return_to_service: u32,
+    /// `AccountingStorageEnforce` is set: a job needs an association.
+    pub enforce_associations: bool,
+    /// It names `qos`: a job may use only what its association lets it.
+    pub enforce_qos: bool,
     /// `EnforcePartLimits`.
     pub enforce_part_limits: EnforcePartLimits,
     /// `DisableRootJobs`.
@@ -89,6 +93,8 @@ pub struct Params {
     pub max_node_count: Option<u32>,
     /// `SlurmdTimeout`; zero is never.
     pub slurmd_timeout: Span,
+    /// `MessageTimeout`: how long slurmctld waits for a slurmd's answer.
+    pub message_timeout: Span,
     /// `ReconfigFlags`.
     pub reconfig: ReconfigFlags,
     /// `JobRequeue`.
@@ -192,12 +198,15 @@ impl Params {
             prolog_at_allocation: false,
             max_job_count: 10_000,
             return_to_service: 0,
+            enforce_associations: false,
+            enforce_qos: false,
             enforce_part_limits: EnforcePartLimits::No,
             disable_root_jobs: false,
             def_mem_per_gpu: None,
             def_cpus_per_gpu: None,
             max_node_count: None,
             slurmd_timeout: Span::secs(300),
+            message_timeout: Span::secs(10),
             reconfig: ReconfigFlags::default(),
             job_requeue: true,
             cred_expire: Span::secs(120),
@@ -205,6 +214,9 @@ impl Params {
         }
     }
 }
+
+const ENFORCED: &str = "of AccountingStorageEnforce only associations and qos are looked at, when a \
+    job comes over the REST API; limits aren't enforced";
 
 /// Reads one parameter.
 pub(super) fn read(
@@ -227,16 +239,22 @@ pub(super) fn read(
         "maxmempercpu" => params.max_mem = MemoryDefault::per_cpu(value::megabytes(word)?),
         "defmempergpu" => {
             params.def_mem_per_gpu = value::megabytes_or_unlimited(word)?;
-            notes.push(word.not_honoured());
         }
         "defcpupergpu" => {
             params.def_cpus_per_gpu = Some(value::number(word)?);
-            notes.push(word.not_honoured());
+        }
+        "accountingstorageenforce" => {
+            let words = || word.value.split(',').map(|word| word.trim().to_ascii_lowercase());
+            let none = |word: &str| matches!(word, "" | "0" | "none");
+            params.enforce_associations = words().any(|word| !none(&word));
+            params.enforce_qos = words().any(|word| matches!(word.as_str(), "qos" | "all"));
+            notes.push(word.place.note(ENFORCED));
         }
         "enforcepartlimits" => params.enforce_part_limits = enforce_part_limits(word)?,
         "disablerootjobs" => params.disable_root_jobs = value::yes_no(word)?,
         "maxnodecount" => params.max_node_count = Some(value::number(word)?),
         "slurmdtimeout" => params.slurmd_timeout = value::seconds(word)?,
+        "messagetimeout" => params.message_timeout = value::seconds(word)?,
         "reconfigflags" => params.reconfig = reconfig_flags(word, notes)?,
         "killwait" => params.kill_wait = value::seconds(word)?,
         "minjobage" => {

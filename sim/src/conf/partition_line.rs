@@ -151,7 +151,6 @@ impl PartitionFields {
                 let minutes = value::count_or_unlimited(word)?;
                 let span = minutes.map(|minutes| OverTime::Of(Span::mins(minutes.into())));
                 spec.over_time_limit = Some(span.unwrap_or(OverTime::Unlimited));
-                notes.push(word.not_honoured());
             }
             "tresbillingweights" => {
                 spec.billing_weights = Some(word.value.clone());
@@ -171,11 +170,9 @@ impl PartitionFields {
             "maxmempercpu" => self.memory.max_cpu = mib()?,
             "defmempergpu" => {
                 self.spec.def_mem_per_gpu = mib()?;
-                notes.push(word.not_honoured());
             }
             "defcpupergpu" => {
                 self.spec.def_cpus_per_gpu = Some(value::number(word)?);
-                notes.push(word.not_honoured());
             }
             _ => return self.read_access(word, notes),
         }

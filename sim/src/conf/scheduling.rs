@@ -59,6 +59,10 @@ pub struct BackfillParams {
     pub one_resv_per_job: bool,
     /// `bf_running_job_reserve`: running jobs that hold whole nodes are part of the plan.
     pub running_job_reserve: bool,
+    /// `bf_busy_nodes`: plans prefer nodes that are in use.
+    pub busy_nodes: bool,
+    /// `bf_licenses`: licences are part of the plan.
+    pub licenses: bool,
     /// `bf_window_linear`: by how much the step between tries grows; 0 doubles it.
     pub window_linear: Span,
 }
@@ -82,6 +86,8 @@ impl BackfillParams {
             node_space_size: 500,
             one_resv_per_job: false,
             running_job_reserve: false,
+            busy_nodes: false,
+            licenses: false,
             window_linear: Span::ZERO,
         }
     }
@@ -261,6 +267,8 @@ fn backfill_flag(backfill: &mut BackfillParams, key: &str) -> bool {
     match key {
         "bf_one_resv_per_job" => backfill.one_resv_per_job = true,
         "bf_running_job_reserve" => backfill.running_job_reserve = true,
+        "bf_busy_nodes" => backfill.busy_nodes = true,
+        "bf_licenses" => (backfill.licenses, backfill.running_job_reserve) = (true, true),
         _ => return false,
     }
     true

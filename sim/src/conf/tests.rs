@@ -80,12 +80,12 @@ PartitionName=gpu Nodes=quick PriorityTier=10 MaxTime=INFINITE LLN=YES
 #[test]
 fn what_is_known_but_not_honoured_is_noted_with_its_place() {
     let text = format!(
-        "PriorityWeightAge=1000\nSchedulerParameters=defer,bf_busy_nodes\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
+        "PriorityWeightAge=1000\nSchedulerParameters=defer,preempt_reorder_count=2\n{NODES}PartitionName=p Nodes=ALL  AllowGroups=x\n"
     );
     let notes: Vec<_> = parse(&text).unwrap().notes.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(notes.join("\n"), @"
     slurm.conf:1:1: PriorityWeightAge counts only with AccountingStorageType=accounting_storage/slurmdbd, so slurmctld ignores it
-    slurm.conf:2:1: SchedulerParameters=bf_busy_nodes is not honoured yet
+    slurm.conf:2:1: SchedulerParameters=preempt_reorder_count is not honoured yet
     slurm.conf:4:28: AllowGroups: a user is taken to be in the group of the same name only
     ");
 }
@@ -391,13 +391,7 @@ fn gres_conf_numbers_the_devices_and_tells_their_types_and_cores() {
 
 #[test]
 fn what_only_accounting_preemption_or_gpus_would_use_is_noted() {
-    let rows = [
-        "DefMemPerGPU=100",
-        "DefCpuPerGPU=2",
-        "OverTimeLimit=5",
-        "GraceTime=10",
-        "TRESBillingWeights=CPU=1.0",
-    ];
+    let rows = ["GraceTime=10", "TRESBillingWeights=CPU=1.0"];
     for row in rows {
         let conf = format!("NodeName=n1 CPUs=4\nPartitionName=main Nodes=ALL Default=YES {row}\n");
         let parsed = SlurmConfig::parse(&conf, None, Release::V24_11).unwrap();

@@ -1,6 +1,6 @@
 //! How large a job is, and where it may run.
 
-use crate::{JobId, JobUpdate, SlurmError, Slurmctld, Submission};
+use crate::{JobId, JobState, JobUpdate, SlurmError, Slurmctld, Submission};
 
 impl Slurmctld {
     /// Nodes, tasks and CPUs, by number and by name.
@@ -21,7 +21,11 @@ impl Slurmctld {
         if self.running.contains(&job) {
             return self.shrink(job, update);
         }
-        self.pending(job)?;
+        let record = self.pending(job)?;
+        let by_name = required_nodes.is_some() || excluded_nodes.is_some();
+        if !by_name && cpus_per_task.is_none() && record.ask.gres.is_empty() {
+            return self.resize(job, *nodes, *tasks);
+        }
         self.reask(job, |asked| {
             if let Some((least, most)) = *nodes {
                 (asked.min_nodes, asked.max_nodes) = (Some(least), most);
@@ -36,6 +40,66 @@ impl Slurmctld {
                 asked.excluded_nodes.clone_from(names);
             }
         })
+    }
+
+    /// Other numbers of nodes and tasks, and the CPUs that follow from them.
+    fn resize(
+        &mut self,
+        job: JobId,
+        nodes: Option<(u32, Option<u32>)>,
+        tasks: Option<u32>,
+    ) -> Result<(), SlurmError> {
+        let record = self.pending(job)?;
+        let mut ask = (*record.ask).clone();
+        let (least, most) = nodes.unwrap_or((ask.min_nodes, ask.max_nodes));
+        if least == 0 || most.is_some_and(|most| most < least) {
+            return Err(SlurmError::InvalidNodeCount);
+        }
+        let by_node = ask.ntasks_per_node;
+        let implied =
+            (most.unwrap_or(least) == least && by_node != 0).then(|| least.saturating_mul(by_node));
+        let wanted = tasks.or(implied).filter(|tasks| *tasks != ask.tasks);
+        ask.tasks_given |= tasks.is_some();
+        (ask.min_nodes, ask.max_nodes) = (least, most);
+        let mut cpus = None;
+        if nodes.is_some() {
+            // Every node has a task at least, and as many CPUs as it must.
+            let tasks = wanted.unwrap_or(ask.tasks).max(least);
+            let all = tasks.saturating_mul(ask.cpus_per_task);
+            let all = all.max(ask.min_cpus_per_node.saturating_mul(least));
+            cpus = (ask.min_cpus < all).then_some(all);
+        }
+        if let Some(tasks) = wanted {
+            ask.tasks = if nodes.is_some() { tasks.max(least) } else { tasks };
+            cpus = cpus.or(Some(ask.tasks));
+        }
+        ask.min_cpus = cpus.unwrap_or(ask.min_cpus);
+        if (least as usize) < ask.required.len() {
+            // More nodes than it takes: any of them, and none else.
+            let mut others = crate::IndexSet::below(self.nodes.len());
+            others.subtract(&std::mem::take(&mut ask.required));
+            ask.excluded.add(&others);
+        }
+        if let Some(record) = self.job_mut(job) {
+            let asked = std::sync::Arc::make_mut(&mut record.submission);
+            (asked.min_nodes, asked.max_nodes) = (Some(least), most);
+            asked.tasks = tasks.or(asked.tasks);
+            record.ask = ask.into();
+        }
+        Ok(())
+    }
+
+    /// Whatever is changed, a job that waits then gets as many CPUs as all its nodes must have, and
+    /// tasks for them: also where it asked for fewer tasks than `--ntasks-per-node` on each.
+    pub(super) fn count_cpus_again(&mut self, job: JobId) {
+        let Some(record) = self.job_mut(job).filter(|job| job.state == JobState::Pending) else {
+            return;
+        };
+        let least = record.ask.min_cpus_per_node.saturating_mul(record.ask.min_nodes);
+        if record.ask.min_cpus < least {
+            let ask = std::sync::Arc::make_mut(&mut record.ask);
+            (ask.min_cpus, ask.tasks_given) = (least, false);
+        }
     }
 
     /// Memory and features.

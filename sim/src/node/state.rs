@@ -171,6 +171,7 @@ impl NodeFlags {
 
     /// The order in which the REST API lists them.
     const REST: [Self; 20] = [
+        Self::EXTERNAL,
         Self::RESERVED,
         Self::CLOUD,
         Self::DRAIN,
@@ -190,7 +191,6 @@ impl NodeFlags {
         Self::POWER_UP,
         Self::DYNAMIC_NORM,
         Self::BLOCKED,
-        Self::EXTERNAL,
     ];
 
     fn name(self) -> &'static str {

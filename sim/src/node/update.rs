@@ -38,6 +38,8 @@ pub enum NodeUpdate {
     Comment(String),
     /// Another extra text.
     Extra(String),
+    /// Other generic resources: `gpu:2`. What has files can only be none, or stay as it is.
+    Gres(String),
     /// Another weight.
     Weight(u32),
     /// Other features, comma separated. What is active must be among what is available.

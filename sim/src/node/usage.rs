@@ -37,11 +37,6 @@ impl Usage {
         }
     }
 
-    /// The cores on which `row` jobs more than one are.
-    pub(crate) fn row(&self, row: usize) -> Option<&IndexSet> {
-        row.checked_sub(1).map_or(Some(&self.cores), |row| self.shared.get(row))
-    }
-
     /// Takes what a job got.
     pub(crate) fn take(&mut self, share: &NodeShare) {
         if share.shared {
@@ -124,11 +119,13 @@ mod tests {
             index: 0,
             tasks: 1,
             cpus: 1,
+            counted_cpus: 1,
             cpu_ids: cores.clone(),
             cores,
             memory_mib: 0,
             gres: BTreeMap::new(),
             shared: true,
+            sharing: true,
         }
     }
 

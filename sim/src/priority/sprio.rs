@@ -15,6 +15,10 @@ pub struct SprioRow {
     pub partition: PartitionName,
     /// Whose it is.
     pub user: UserName,
+    /// Its account, where slurmdbd keeps them.
+    pub account: Option<String>,
+    /// Its QOS, likewise.
+    pub qos: Option<String>,
     /// Its parts; `None` where an operator gave the priority.
     pub factors: Option<PriorityFactors>,
     /// Its priority there.
@@ -39,12 +43,17 @@ impl Slurmctld {
 
     fn sprio_of(&self, now: Time, job: &Job) -> Vec<SprioRow> {
         let at = self.weighed.get(&job.id).map_or(now, |weighed| weighed.at);
+        let kept = self.params().priority.slurmdbd;
+        let submission = &job.submission;
+        let qos = || submission.qos.clone().unwrap_or_else(|| "normal".into());
         let row = |place: &usize| {
             let factors = (!job.priority_given).then(|| self.factors(at, job, *place));
             SprioRow {
                 job: job.id,
                 partition: self.partition_spec(*place).name.clone(),
-                user: job.submission.user.clone(),
+                user: submission.user.clone(),
+                account: submission.account.as_ref().filter(|_| kept).map(ToString::to_string),
+                qos: kept.then(qos),
                 priority: factors.map_or(job.priority, |factors| factors.sprio_priority()),
                 factors,
             }
@@ -53,7 +62,7 @@ impl Slurmctld {
     }
 }
 
-/// The line as `sprio -l` prints it without accounts.
+/// The line as `sprio -l` prints it; fair share and association are worth nothing here.
 impl fmt::Display for SprioRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let factors = self.factors.unwrap_or_default();
@@ -63,9 +72,11 @@ impl fmt::Display for SprioRow {
         let tres: Vec<_> = named.map(|(name, worth)| format!("{name}={worth:.0}")).collect();
         let (user, partition) = (self.user.as_str(), self.partition.as_str());
         let PriorityFactors { age, job_size, partition: worth, nice, .. } = factors;
-        write!(f, "{:>15} {partition:<9.9} {user:>8.8} {:>8} ", self.job, "(null)")?;
+        let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "(null)".into());
+        let (account, qos) = (word(&self.account), word(&self.qos));
+        write!(f, "{:>15} {partition:<9.9} {user:>8.8} {account:>8.8} ", self.job)?;
         write!(f, "{:>10} {:>10} {age:>10.0} {:>10} {:>10} ", self.priority, 0, 0, 0)?;
-        write!(f, "{job_size:>10.0} {worth:>10.0} {:>10} {:>10} ", "(null)", 0)?;
+        write!(f, "{job_size:>10.0} {worth:>10.0} {qos:>10.10} {:>10} ", 0)?;
         write!(f, "{nice:>11} {:>20.20}", tres.join(","))
     }
 }

@@ -32,6 +32,7 @@ pub(super) enum Flag {
     Priority,
     Requeue,
     NoRequeue,
+    External,
     Begin,
     Array,
     Deadline,
@@ -128,6 +129,7 @@ const KNOWN: &[(&str, char, Flag)] = &[
     ("priority", ' ', Flag::Priority),
     ("requeue", ' ', Flag::Requeue),
     ("no-requeue", ' ', Flag::NoRequeue),
+    ("external", ' ', Flag::External),
     ("begin", 'b', Flag::Begin),
     ("array", 'a', Flag::Array),
     ("deadline", ' ', Flag::Deadline),
@@ -186,6 +188,7 @@ impl Flag {
                 | Self::NoKill
                 | Self::Requeue
                 | Self::NoRequeue
+                | Self::External
                 | Self::Layout(
                     Layout::Contiguous
                         | Layout::SpreadJob

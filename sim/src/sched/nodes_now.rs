@@ -1,24 +1,27 @@
-//! Which nodes a job gets if it is to start right now, and if none, why.
+//! The nodes as they are while a cycle gives out more: what a job gets, and if nothing, why.
 //!
 //! ```text
-//!   available ∩ partition ──select──▶ an allocation
-//!         │ no: would they do if they were idle?
-//!         ├─ yes, or some are in somebody's hands ──▶ Busy
-//!         ├─ the whole partition would              ──▶ NotAvail
-//!         └─ not even that                          ──▶ Never
+//!   may it be here at all? ──no──▶ Partition
+//!     is a node big enough?  ──no──▶ Never
+//!       pick ──▶ an allocation, or Busy, NotAvail, Licenses, Never
 //! ```
 
 use std::sync::Arc;
 
+use super::{
+    held_now::HeldNow,
+    pick::{No, Pick},
+};
 use crate::{
     Allocation, IndexSet, Job, Reason, Slurmctld, UserName, fold_hostlist,
-    select::{self, View},
+    rows::Holder,
+    select::{self, Ask, NodeCounts, Quest, View},
 };
 
 /// What is held right now, while a cycle gives out more.
 pub(crate) struct NodesNow<'a> {
     ctld: &'a Slurmctld,
-    view: View<'a>,
+    held: HeldNow<'a>,
     /// Nodes that some job holds.
     busy: IndexSet,
     /// Nodes that a job holds as a whole.
@@ -30,20 +33,51 @@ pub(crate) struct NodesNow<'a> {
 }
 
 /// Why a job doesn't start now.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Others have what it needs.
     Busy,
     /// What it needs is out of service.
     NotAvail(Reason),
-    /// No node of the partition will do, whatever happens.
-    Never,
+    /// Too few licences are free.
+    Licenses,
+    /// No node of the partition will do, whatever happens; what it then waits for, if that changes.
+    Never(Option<Reason>),
+    /// The partition would have to change.
+    Partition(Reason),
+}
+
+impl Refusal {
+    /// What the job then waits for, if that changes.
+    pub(crate) fn reason(self) -> Option<Reason> {
+        match self {
+            Self::Busy => Some(Reason::Resources),
+            Self::Licenses => Some(Reason::Licenses),
+            Self::NotAvail(reason) | Self::Partition(reason) => Some(reason),
+            Self::Never(reason) => reason,
+        }
+    }
+}
+
+/// A job that looks for nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct Seeker<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) ask: &'a Ask,
+    pub(crate) partition: usize,
+    /// In service, and not withdrawn by whoever comes first.
+    pub(crate) available: &'a IndexSet,
+    /// Other nodes are out of the question.
+    pub(crate) within: Option<&'a IndexSet>,
+    /// Whether its licences are free.
+    pub(crate) licensed: bool,
 }
 
 impl<'a> NodesNow<'a> {
     pub(crate) fn new(ctld: &'a Slurmctld) -> Self {
         Self {
             ctld,
-            view: View::of(&ctld.nodes),
+            held: HeldNow::new(ctld),
             busy: ctld.busy.clone(),
             unshared: ctld.unshared.clone(),
             newcomers: vec![],
@@ -51,59 +85,92 @@ impl<'a> NodesNow<'a> {
         }
     }
 
-    /// Takes nodes for a job out of `available`, if they suffice.
-    pub(crate) fn start(
-        &mut self,
-        job: &Job,
-        partition: usize,
-        available: &IndexSet,
-    ) -> Result<Arc<Allocation>, Refusal> {
+    /// Takes nodes for a job, if there are some.
+    pub(crate) fn start(&mut self, seeker: Seeker<'_>) -> Result<Arc<Allocation>, Refusal> {
+        let view = View::now(self.ctld, &self.held);
+        let allocation = self.find(seeker, Some(&view))?;
+        let Seeker { job, ask, partition, .. } = seeker;
         let policy = self.ctld.policy(partition);
-        let (candidates, free) = self.candidates(job, partition, available)?;
-        if let Some(allocation) = select::select(&self.view, &free, &job.ask, policy) {
-            self.take(&allocation, job.ask.exclusive || policy.exclusive());
-            let user_only = self.ctld.is_user_only(job, partition);
-            self.owners |= user_only;
-            self.newcomers.push((job.submission.user.clone(), allocation.clone(), user_only));
-            return Ok(allocation);
-        }
-        Err(self.why_not(job, partition, &candidates, &free))
+        let held = allocation.clone();
+        let holder = Holder { job: job.id, partition, held };
+        self.take(&holder, policy.keeps_nodes(ask));
+        let user_only = self.ctld.is_user_only(job, partition);
+        self.owners |= user_only;
+        self.newcomers.push((job.submission.user.clone(), allocation.clone(), user_only));
+        Ok(allocation)
     }
 
-    /// Whether the nodes in service would do, whoever holds some of them: asked when a job is
-    /// submitted.
-    pub(crate) fn would_do(&self, job: &Job, partition: usize) -> Result<(), Refusal> {
-        let ctld = self.ctld;
-        let (candidates, free) = self.candidates(job, partition, &ctld.up)?;
-        if free.len() < ctld.partition_nodes[partition].len()
-            && select::select(&View::empty(&ctld.nodes), &free, &job.ask, ctld.policy(partition))
-                .is_none()
-        {
-            return Err(self.why_not(job, partition, &candidates, &free));
-        }
-        Ok(())
+    /// Whether the nodes would do, were those that may be shared idle: asked of a job that comes in.
+    pub(crate) fn would_do(&self, seeker: Seeker<'_>) -> Result<(), Refusal> {
+        self.find(seeker, None).map(|_| ())
     }
 
-    /// Nodes that it may have, and those of them that nobody keeps for themselves.
-    fn candidates(
+    fn find(
         &self,
-        job: &Job,
-        partition: usize,
-        available: &IndexSet,
-    ) -> Result<(IndexSet, IndexSet), Refusal> {
-        if !available.holds(&job.ask.required) {
-            return Err(self.not_avail(job, partition, available));
+        seeker: Seeker<'_>,
+        view: Option<&View<'_>>,
+    ) -> Result<Arc<Allocation>, Refusal> {
+        let Seeker { job, ask, partition, available, within, licensed } = seeker;
+        if let Some(reason) = self.ctld.group_refusal(&job.submission.user, partition) {
+            return Err(Refusal::Partition(reason));
         }
-        let mut candidates = available.clone();
-        candidates.keep(&self.ctld.partition_nodes[partition]);
-        candidates.subtract(&job.ask.excluded);
-        let exclusive = job.ask.exclusive || self.ctld.policy(partition).exclusive();
-        let mut free = candidates.clone();
-        free.subtract(&self.ctld.completing);
-        free.subtract(if exclusive { &self.busy } else { &self.unshared });
-        self.ctld.keep_own_nodes(job, partition, &mut free);
-        self.keep_from_newcomers(job, partition, &mut free);
-        Ok((candidates, free))
+        let policy = self.ctld.policy(partition);
+        let mut members = self.members(ask, partition);
+        if let Some(within) = within {
+            members.keep(within);
+        }
+        if members.is_empty() {
+            return Err(Refusal::Never(Some(Reason::BadConstraints)));
+        }
+        if !members.holds(&ask.required) {
+            return Err(Refusal::Never(None));
+        }
+        let quest = match Quest::new(ask, &policy) {
+            Ok(quest) => quest,
+            Err(NodeCounts::OfJob) => return Err(Refusal::Never(None)),
+            Err(NodeCounts::OfPartition) => {
+                return Err(Refusal::Partition(Reason::PartitionNodeLimit));
+            }
+        };
+        let pick = Pick {
+            ctld: self.ctld,
+            ask,
+            policy: &policy,
+            view,
+            available,
+            shareable: &self.shareable(job, partition),
+            busy: &self.busy,
+            licensed,
+        };
+        pick.pick(&members, &quest).map_err(|no| match no {
+            No::Busy => Refusal::Busy,
+            No::Licenses => Refusal::Licenses,
+            No::Never => Refusal::Never(Some(Reason::Resources)),
+            No::Partition => Refusal::Partition(Reason::PartitionNodeLimit),
+            No::NotAvail => Refusal::NotAvail(self.not_avail(job, partition, available)),
+        })
+    }
+
+    /// Nodes of the partition that are big enough and have what every node must have.
+    fn members(&self, ask: &Ask, partition: usize) -> IndexSet {
+        let mut members = self.ctld.partition_nodes[partition].clone();
+        members.subtract(&ask.excluded);
+        if !ask.external {
+            members.subtract(&self.ctld.external);
+        }
+        self.ctld.census.keep(&mut members, |spec| {
+            select::is_big_enough(ask, spec) && ask.features.matched_by(&spec.active_features)
+        });
+        members
+    }
+
+    /// Nodes that nobody keeps from the job.
+    fn shareable(&self, job: &Job, partition: usize) -> IndexSet {
+        let mut nodes = self.ctld.partition_nodes[partition].clone();
+        nodes.subtract(&self.unshared);
+        self.ctld.keep_own_nodes(job, partition, &mut nodes);
+        self.keep_from_newcomers(job, partition, &mut nodes);
+        nodes
     }
 
     /// Takes out nodes to which somebody else came in this cycle, where that matters.
@@ -121,9 +188,9 @@ impl<'a> NodesNow<'a> {
         }
     }
 
-    fn take(&mut self, allocation: &Allocation, exclusive: bool) {
-        self.view.take(allocation);
-        for share in &allocation.nodes {
+    fn take(&mut self, holder: &Holder, exclusive: bool) {
+        self.held.take(holder);
+        for share in &holder.held.nodes {
             self.busy.insert(share.index);
             if exclusive {
                 self.unshared.insert(share.index);
@@ -131,35 +198,8 @@ impl<'a> NodesNow<'a> {
         }
     }
 
-    fn why_not(
-        &self,
-        job: &Job,
-        partition: usize,
-        candidates: &IndexSet,
-        free: &IndexSet,
-    ) -> Refusal {
-        let ctld = self.ctld;
-        let policy = ctld.policy(partition);
-        let idle = View::empty(&ctld.nodes);
-        let enough = job.ask.min_nodes as usize <= free.len();
-        if enough && select::select(&idle, candidates, &job.ask, policy).is_some() {
-            return Refusal::Busy;
-        }
-        let all = &ctld.partition_nodes[partition];
-        if select::select(&idle, all, &job.ask, policy).is_none() {
-            return Refusal::Never;
-        }
-        let mut held = candidates.clone();
-        held.subtract(free);
-        let suits = |place: usize| job.ask.features.matched_by(&ctld.nodes[place].spec.features);
-        if held.iter().any(suits) {
-            return Refusal::Busy;
-        }
-        self.not_avail(job, partition, candidates)
-    }
-
     /// Names the nodes of the partition that are down, of those that it insists on if it does.
-    fn not_avail(&self, job: &Job, partition: usize, available: &IndexSet) -> Refusal {
+    fn not_avail(&self, job: &Job, partition: usize, available: &IndexSet) -> Reason {
         let mut missing = self.ctld.partition_nodes[partition].clone();
         missing.subtract(available);
         if !job.ask.required.is_empty() {
@@ -168,9 +208,9 @@ impl<'a> NodesNow<'a> {
         let down =
             missing.iter().map(|place| &self.ctld.nodes[place]).filter(|node| node.is_down());
         let names: Vec<&str> = down.map(|node| node.name().as_str()).collect();
-        Refusal::NotAvail(match names.is_empty() {
+        match names.is_empty() {
             true => Reason::ReqNodeNotAvail,
             false => Reason::UnavailableNodes(fold_hostlist(&names).into()),
-        })
+        }
     }
 }

@@ -4,13 +4,13 @@ mod draft;
 mod gres;
 
 use crate::{
-    CoreOrder, IndexSet, MemoryAsk, SlurmError, SlurmNode, Slurmctld, Submission,
+    CoreOrder, IndexSet, MemoryAsk, Release, SlurmError, SlurmNode, Slurmctld, Submission,
     conf::{MemoryDefault, PartitionSpec},
 };
 
 pub(crate) use gres::GresNeed;
 
-use super::{View, feature::Features, select};
+use super::feature::Features;
 use draft::Draft;
 
 /// A request, with every default filled in.
@@ -35,6 +35,8 @@ pub(crate) struct Ask {
     pub(crate) memory_given: bool,
     pub(crate) gres: Vec<GresNeed>,
     pub(crate) enforce_binding: bool,
+    /// Nodes without a slurmd will do.
+    pub(crate) external: bool,
     pub(crate) exclusive: bool,
     pub(crate) exclusive_user: bool,
     /// Shares its CPUs where the partition lets it.
@@ -69,9 +71,23 @@ pub(crate) enum MemoryNeed {
 }
 
 impl Ask {
+    /// The same with no more nodes than tasks, though it doesn't want as many.
+    fn with_implied_nodes(self) -> Self {
+        match (self.max_nodes, self.tasks) {
+            (None, tasks @ 1..) => Self { max_nodes: Some(tasks), use_min_nodes: true, ..self },
+            (None, 0) | (Some(_), _) => self,
+        }
+    }
+
     /// CPUs that it needs at least.
     pub(crate) const fn min_cpus(&self) -> u32 {
         self.min_cpus
+    }
+
+    /// Whether the CPUs of a task are its own number, or follow from it.
+    pub(crate) fn says_cpus_per_task(&self) -> bool {
+        let follows = |need: &GresNeed| need.cpus_per != 0 && need.per_task != 0;
+        self.cpus_given || self.gres.iter().any(follows)
     }
 
     /// The most memory that it wants with one device.
@@ -121,7 +137,8 @@ impl Slurmctld {
             gres,
             ..draft.ask(submission, self.params().one_task_per_core, self.nodes.len())
         };
-        Ok(ask)
+        let never_more_nodes_than_tasks = Release::V26_05 <= self.config.release();
+        Ok(if never_more_nodes_than_tasks { ask.with_implied_nodes() } else { ask })
     }
 
     fn places(&self, names: &[SlurmNode]) -> Result<IndexSet, SlurmError> {
@@ -141,7 +158,7 @@ impl Slurmctld {
         all_known.then_some(features).ok_or(SlurmError::InvalidFeature)
     }
 
-    fn memory_need(&self, memory: MemoryAsk, partition: &PartitionSpec) -> MemoryNeed {
+    pub(crate) fn memory_need(&self, memory: MemoryAsk, partition: &PartitionSpec) -> MemoryNeed {
         let default = partition.def_mem.or(self.params().def_mem);
         match (memory, default) {
             (MemoryAsk::PerNode(0) | MemoryAsk::PerCpu(0), _) => MemoryNeed::WholeNode,
@@ -151,15 +168,5 @@ impl Slurmctld {
             (MemoryAsk::Default, Some(MemoryDefault::PerCpu(mib))) => MemoryNeed::PerCpu(mib),
             (MemoryAsk::Default, None) => MemoryNeed::WholeNode,
         }
-    }
-
-    /// Whether the partition's nodes, all idle and in service, could hold it. Too many or too few
-    /// nodes for the partition's limits don't count: those may change.
-    pub(crate) fn could_ever_run(&self, ask: &Ask, partition: usize) -> bool {
-        let policy = self.policy(partition);
-        let most = ask.max_nodes.unwrap_or(u32::MAX).min(policy.max_nodes);
-        let view = View::empty(&self.nodes);
-        most < ask.min_nodes.max(policy.min_nodes)
-            || select(&view, &self.partition_nodes[partition], ask, policy).is_some()
     }
 }

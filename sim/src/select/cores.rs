@@ -6,7 +6,7 @@ use crate::{
     conf::{NodeSpec, ResourceUnit},
 };
 
-use super::trial::Trial;
+use super::{boards, trial::Trial};
 
 /// The cores that a job gets on a node, and the CPUs that they count for.
 pub(super) struct Cores {
@@ -73,8 +73,10 @@ impl Trial<'_> {
             cpus.div_ceil(per_core)
         };
         let (mut left, mut of_task) = (cpus, per_task);
+        let counts: Vec<u32> = (0..block.at.len()).map(|socket| block.free_on(socket)).collect();
+        let sockets = boards::best_sockets(&counts, spec.boards as usize, wanted);
         while 0 < left {
-            let socket = block.best_socket(wanted)?;
+            let socket = block.best_socket(&sockets, wanted)?;
             while 0 < left && block.take_next(socket) {
                 let used = if fills { of_task.min(per_core) } else { per_core };
                 if fills && per_core <= left {
@@ -146,10 +148,10 @@ impl<'a> Cyclic<'a> {
         }
     }
 
-    /// The tightest socket that has so many cores, else the fullest.
-    fn best_socket(&self, wanted: u32) -> Option<usize> {
+    /// The tightest of these sockets that has so many cores, else the fullest.
+    fn best_socket(&self, sockets: &[usize], wanted: u32) -> Option<usize> {
         let mut best: Option<(usize, u32, bool)> = None;
-        for socket in 0..self.at.len() {
+        for socket in sockets.iter().copied() {
             let has = self.free_on(socket);
             let enough = wanted <= has;
             let better = best.is_none_or(|(_, cores, sufficient)| {

@@ -21,8 +21,11 @@ pub(super) fn eval(trial: &Trial<'_>, offers: &mut Vec<Offer>) -> Option<()> {
     }
     let mut eval = Eval::new(trial, offers);
     eval.first_pass = true;
-    if trial.tasks != 0 && trial.ask.ntasks_per_node == 0 && i64::from(trial.tasks) < eval.most {
-        eval.most = i64::from(trial.tasks.max(eval.min_nodes));
+    if trial.quest.tasks != 0
+        && trial.ask.ntasks_per_node == 0
+        && i64::from(trial.quest.tasks) < eval.most
+    {
+        eval.most = i64::from(trial.quest.tasks.max(eval.min_nodes));
     }
     if !eval.attempt() {
         eval.first_pass = false;
@@ -43,7 +46,7 @@ fn could_suffice(trial: &Trial<'_>, offers: &[Offer]) -> bool {
         return true;
     }
     let all: u64 = offers.iter().map(|offer| u64::from(offer.cpus)).sum();
-    u64::from(trial.min_cpus) <= all
+    u64::from(trial.quest.min_cpus) <= all
 }
 
 struct Eval<'a> {
@@ -78,9 +81,6 @@ struct Need {
 impl<'a> Eval<'a> {
     fn new(trial: &'a Trial<'a>, offers: &'a mut Vec<Offer>) -> Self {
         let n = offers.len();
-        let per_node = trial.ask.ntasks_per_node;
-        let by_tasks =
-            if per_node != 0 && trial.tasks != 0 { trial.tasks.div_ceil(per_node) } else { 0 };
         Self {
             trial,
             offers,
@@ -88,8 +88,8 @@ impl<'a> Eval<'a> {
             usable: vec![true; n],
             taken: vec![false; n],
             cpus: vec![0; n],
-            min_nodes: trial.min_nodes.max(by_tasks),
-            most: trial.max_nodes.into(),
+            min_nodes: trial.quest.min_nodes.max(trial.nodes_by_tasks()),
+            most: trial.quest.max_nodes.into(),
             need: Need::default(),
             tally: Tally::new(&trial.ask.gres),
             first_pass: true,
@@ -102,7 +102,7 @@ impl<'a> Eval<'a> {
 
     /// Everything that is usable is on offer again.
     fn reset(&mut self) {
-        self.most = self.trial.max_nodes.into();
+        self.most = self.trial.quest.max_nodes.into();
         self.open.clone_from(&self.usable);
         for offer in self.offers.iter_mut() {
             if let Some(near) = &mut offer.near {
@@ -114,7 +114,7 @@ impl<'a> Eval<'a> {
     /// One way through the offers. Whether it found enough.
     fn attempt(&mut self) -> bool {
         self.taken.fill(false);
-        let required_open = self.trial.required.iter().all(|index| {
+        let required_open = self.trial.quest.required.iter().all(|index| {
             let at = self.offers.binary_search_by_key(&index, |offer| offer.index);
             at.is_ok_and(|at| self.open[at])
         });
@@ -123,6 +123,8 @@ impl<'a> Eval<'a> {
         }
         let found = if self.trial.ask.spread {
             self.spread()
+        } else if let Some(busy) = self.trial.view.busy().filter(|_| !self.trial.ask.contiguous) {
+            self.busy_first(busy)
         } else if self.trial.policy.lln {
             self.least_loaded()
         } else {
@@ -139,12 +141,12 @@ impl<'a> Eval<'a> {
         let (trial, min_nodes) = (self.trial, self.min_nodes);
         self.tally = Tally::new(&trial.ask.gres);
         let nodes = if self.tally.counts {
-            min_nodes.min(trial.req_nodes)
+            min_nodes.min(trial.quest.req_nodes)
         } else {
-            min_nodes.max(trial.req_nodes)
+            min_nodes.max(trial.quest.req_nodes)
         };
         let by_node = i64::from(trial.gres_cpus_node) * i64::from(nodes);
-        let max_cpus = i64::from(trial.min_cpus).max(by_node).max(trial.gres_cpus_job.into());
+        let max_cpus = i64::from(trial.quest.min_cpus).max(by_node).max(trial.gres_cpus_job.into());
         let tasks = match (trial.ask.overcommit, trial.ask.cpus_per_task, trial.ask.ntasks_per_node)
         {
             (false, 2.., 0) => max_cpus / i64::from(trial.ask.cpus_per_task),
@@ -152,7 +154,7 @@ impl<'a> Eval<'a> {
             _ => max_cpus,
         };
         self.need = Need {
-            cpus: trial.min_cpus.into(),
+            cpus: trial.quest.min_cpus.into(),
             max_cpus,
             nodes: nodes.into(),
             min_nodes: min_nodes.into(),
@@ -172,15 +174,11 @@ impl<'a> Eval<'a> {
 
     /// Narrows an offer down to the cores and CPUs that the job would use; its CPUs then.
     fn narrow(&mut self, at: usize) -> u32 {
-        let (trial, ask) = (self.trial, self.trial.ask);
+        let trial = self.trial;
         let spec = trial.view.spec(self.offers[at].index);
         let nodes_to_come = u32::try_from(self.need.min_nodes.max(1)).unwrap_or(1);
-        let (min_tasks, mut max_tasks) = self.task_range(spec);
         let offer = &mut self.offers[at];
-        if !ask.overcommit {
-            let fit = offer.cpus / ask.cpus_per_task;
-            max_tasks = if fit < min_tasks { 0 } else { max_tasks.min(fit) };
-        }
+        let (min_tasks, mut max_tasks) = trial.task_range(spec, offer.cpus);
         let mut cpus = offer.cpus;
         let mut min_cores = 0;
         if let Some(near) = &mut offer.near {
@@ -204,31 +202,6 @@ impl<'a> Eval<'a> {
         offer.gres_min_cpus = trial.cpus_per_core(spec) * min_cores;
         offer.max_tasks = if offer.near.is_some() { max_tasks } else { 0 };
         if max_tasks == 0 { 0 } else { cpus }
-    }
-
-    /// The fewest and the most tasks that a node takes.
-    fn task_range(&self, spec: &crate::conf::NodeSpec) -> (u32, u32) {
-        let (ask, tasks) = (self.trial.ask, self.trial.tasks);
-        let any = (1, u32::MAX);
-        if ask.ntasks_per_node != 0 {
-            (ask.ntasks_per_node, ask.ntasks_per_node)
-        } else if let Some(n) = ask.shape.ntasks_per_socket {
-            (n, n.saturating_mul(spec.sockets))
-        } else if let Some(n) = ask.shape.ntasks_per_core {
-            (n, n.saturating_mul(spec.cores()))
-        } else if let Some(need) = ask.gres.iter().find(|need| need.tasks_per != 0) {
-            if Some(ask.min_nodes) == ask.max_nodes {
-                (tasks / ask.min_nodes, tasks / ask.min_nodes)
-            } else {
-                (need.tasks_per, tasks)
-            }
-        } else if ask.max_nodes == Some(1) {
-            if tasks == 0 { any } else { (tasks, tasks) }
-        } else if tasks == 1 || (tasks == ask.min_nodes && Some(tasks) == ask.max_nodes) {
-            (1, 1)
-        } else {
-            any
-        }
     }
 
     /// How many of an offer's `cpus` to use, leaving some for nodes to come; `None` if its devices
@@ -314,7 +287,7 @@ impl<'a> Eval<'a> {
             self.reset();
             for at in 0..self.offers.len() {
                 let small = self.usable[at] && (1..=size).contains(&self.offers[at].size);
-                if !small || self.trial.required.contains(self.offers[at].index) {
+                if !small || self.trial.quest.required.contains(self.offers[at].index) {
                     continue;
                 }
                 if !changed {

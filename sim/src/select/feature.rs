@@ -35,13 +35,21 @@ enum Join {
     End,
 }
 
-/// A part of the expression that is looked at by itself: nodes that have it, and how many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group<'a> {
+impl Join {
+    const fn is_bracketed(self) -> bool {
+        matches!(self, Self::OneForAll | Self::Each)
+    }
+}
+
+/// A part of the expression that is looked at by itself: a name, or names in parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group<'a> {
     terms: &'a [Term],
-    pub(super) count: u32,
-    /// Its nodes are others than those of the groups before it.
-    pub(super) apart: bool,
+    /// So many nodes have it; 0 is not counted.
+    pub(crate) count: u32,
+    /// The next one is for other nodes.
+    pub(crate) each: bool,
+    bracketed: bool,
 }
 
 impl Features {
@@ -63,18 +71,26 @@ impl Features {
     }
 
     /// Whether nodes are counted by feature.
-    pub(super) fn counts(&self) -> bool {
+    pub(crate) fn counts(&self) -> bool {
         self.terms.iter().any(|term| term.count != 0)
     }
 
-    /// Whether nodes must agree on one of several features.
-    pub(super) fn alternatives(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.join, Join::OneForAll | Join::Each))
+    /// Whether there are brackets: nodes by feature.
+    pub(crate) fn alternatives(&self) -> bool {
+        self.terms.iter().any(|term| term.join.is_bracketed())
+    }
+
+    /// Whether nodes of each of several features are wanted.
+    pub(crate) fn each(&self) -> bool {
+        self.terms.iter().any(|term| term.join == Join::Each)
     }
 
     /// Whether a node with these features will do, as far as that can be said of one node alone:
-    /// brackets aside.
+    /// brackets aside, and anything goes where nodes are counted.
     pub(crate) fn matched_by(&self, features: &[String]) -> bool {
+        if self.counts() {
+            return true;
+        }
         let mut result = true;
         let mut join = Join::And;
         let mut terms = self.terms.as_slice();
@@ -86,9 +102,7 @@ impl Features {
             };
             let (group, rest) = terms.split_at(n);
             let last = group.last().map_or(Join::End, |term| term.join);
-            let bracketed = matches!(last, Join::OneForAll | Join::Each)
-                || matches!(join, Join::OneForAll | Join::Each);
-            if !bracketed {
+            if !last.is_bracketed() && !join.is_bracketed() {
                 let has = matches(group, features);
                 result = if join == Join::Or { result || has } else { result && has };
             }
@@ -98,29 +112,30 @@ impl Features {
         result
     }
 
-    /// The bracketed parts (or the counted ones), each by itself.
-    pub(super) fn groups(&self) -> Vec<Group<'_>> {
-        let mut groups = vec![];
+    /// Its parts, each by itself, in order.
+    pub(crate) fn parts(&self) -> Vec<Group<'_>> {
+        let mut parts = vec![];
         let (mut first, mut before) = (0, Join::And);
-        let mut apart = false;
-        for (at, term) in self.terms.iter().enumerate() {
-            if term.in_parens {
-                continue;
-            }
-            let bracketed = |join| matches!(join, Join::OneForAll | Join::Each);
-            if bracketed(term.join) || bracketed(before) || term.count != 0 {
-                groups.push(Group { terms: &self.terms[first..=at], count: term.count, apart });
-                apart |= term.join == Join::Each;
-            }
-            before = term.join;
-            first = at + 1;
+        for (at, term) in self.terms.iter().enumerate().filter(|(_, term)| !term.in_parens) {
+            parts.push(Group {
+                terms: &self.terms[first..=at],
+                count: term.count,
+                each: term.join == Join::Each,
+                bracketed: term.join.is_bracketed() || before.is_bracketed(),
+            });
+            (first, before) = (at + 1, term.join);
         }
-        groups
+        parts
+    }
+
+    /// The parts in brackets.
+    pub(crate) fn brackets(&self) -> Vec<Group<'_>> {
+        self.parts().into_iter().filter(|part| part.bracketed).collect()
     }
 }
 
 impl Group<'_> {
-    pub(super) fn matched_by(&self, features: &[String]) -> bool {
+    pub(crate) fn matched_by(&self, features: &[String]) -> bool {
         matches(self.terms, features)
     }
 }
@@ -272,27 +287,31 @@ mod tests {
     }
 
     #[test]
-    fn brackets_make_groups() {
+    fn what_stands_in_brackets_is_looked_at_by_itself() {
         #[rustfmt::skip]
         let rows = [
-            ("a&b",               ""),
-            ("a*2",               "a*2"),
-            ("[a|b]",             "a b"),
-            ("c&[a|b]",           "a b"),
-            ("[a*2&b*1]",         "a*2 b*1!"),
-            ("[(a&b)*2&c*1]",     "a+b*2 c*1!"),
-            ("[(a&b)|(c|d)]",     "a+b c+d"),
+            // expression          parts          those in brackets
+            ("a&b",               "a b",          ""),
+            ("a*2",               "a*2",          ""),
+            ("[a|b]",             "a b",          "a b"),
+            ("c&[a|b]",           "c a b",        "a b"),
+            ("[a*2&b*1]",         "a*2! b*1",     "a*2! b*1"),
+            ("[(a&b)*2&c*1]",     "a+b*2! c*1",   "a+b*2! c*1"),
+            ("[(a&b)|(c|d)]",     "a+b c+d",      "a+b c+d"),
         ];
-        for (text, expected) in rows {
-            let features = Features::parse(text).unwrap();
-            let groups = features.groups();
+        let words = |groups: Vec<Group<'_>>| {
             let words = groups.iter().map(|group| {
                 let names: Vec<_> = group.terms.iter().map(|term| term.name.as_str()).collect();
                 let count =
                     if group.count == 0 { String::new() } else { format!("*{}", group.count) };
-                format!("{}{count}{}", names.join("+"), if group.apart { "!" } else { "" })
+                format!("{}{count}{}", names.join("+"), if group.each { "!" } else { "" })
             });
-            assert_eq!(words.collect::<Vec<_>>().join(" "), expected, "{text}");
+            words.collect::<Vec<_>>().join(" ")
+        };
+        for (text, parts, brackets) in rows {
+            let features = Features::parse(text).unwrap();
+            assert_eq!(words(features.parts()), parts, "{text}");
+            assert_eq!(words(features.brackets()), brackets, "{text}");
         }
     }
 }

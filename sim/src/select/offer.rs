@@ -1,9 +1,9 @@
 //! What one node could give a job.
 
-use crate::{IndexSet, conf::NodeSpec, node::Usage};
+use crate::{IndexSet, conf::NodeSpec};
 
 use super::{
-    MemoryNeed, Share,
+    Ask, MemoryNeed,
     gres::{self, Supply},
     room::Room,
     trial::Trial,
@@ -46,45 +46,56 @@ pub(super) struct Near {
 /// `None` if not even the least that the job needs on a node is free there.
 pub(super) fn offer(trial: &Trial<'_>, index: usize) -> Option<Offer> {
     let view = trial.view;
-    let (spec, usage) = (view.spec(index), view.usage(index));
-    if view.barred(index) || !is_big_enough(trial, spec) || !memory_fits(trial, spec, usage) {
+    let spec = view.spec(index);
+    if view.is_barred(index) || !is_big_enough(trial.ask, spec) || !stands(trial, index) {
         return None;
     }
-    // Cores that are shared and cores that aren't don't go together on a node.
-    let mixed = if trial.shares() {
-        usage.n_alone != 0
-    } else {
-        usage.n_sharing != 0 && !matches!(trial.policy.share, Share::Yes(_))
-    };
-    let used = usage.row(trial.row).map_or(0, IndexSet::len);
-    let used = u32::try_from(used).unwrap_or(u32::MAX);
-    if mixed {
+    let taken = trial.taken_on(index);
+    let used = u32::try_from(taken.len()).unwrap_or(u32::MAX);
+    if trial.whole && 0 < used {
         return None;
     }
-    if trial.whole && (0 < used || !usage.gres.is_empty()) {
-        return None;
-    }
-    let weight = u64::from(spec.weight) << 8;
     if trial.ask.gres.is_empty() {
         let room = if trial.counts_suffice() {
             trial.room_by_count(spec, spec.n_usable_cores().saturating_sub(used))?
         } else {
-            trial.room(spec, &mut free_cores(spec, usage, trial.row), &[])?
+            trial.room(index, &mut free_cores(spec, &taken), &[])?
         };
-        let cpus = cpus(trial, spec, usage, room)?;
-        return Some(Offer {
+        let cpus = cpus(trial, spec, view.held_memory(index), room)?;
+        return Some(Offer::plain(index, view.weight(index), cpus, room.max_cpus));
+    }
+    with_devices(trial, index, u64::from(view.weight(index)) << 8)
+}
+
+impl Offer {
+    /// CPUs, and nothing else.
+    pub(super) fn plain(index: usize, weight: u32, cpus: u32, max_cpus: u32) -> Self {
+        Self {
             index,
-            weight: weight | FAR,
+            weight: u64::from(weight) << 8 | FAR,
             cpus,
-            max_cpus: room.max_cpus,
+            max_cpus,
             size: cpus.into(),
             gpus: 0,
             gres_min_cpus: 0,
             max_tasks: 0,
             near: None,
-        });
+        }
     }
-    with_devices(trial, index, weight)
+}
+
+/// Whether what others hold of the node leaves it to the job at all, cores aside.
+pub(super) fn stands(trial: &Trial<'_>, index: usize) -> bool {
+    let (spec, usage) = (trial.view.spec(index), trial.view.usage(index));
+    // Cores that are shared and cores that aren't don't go together on a node.
+    let mixed = if trial.shares() {
+        usage.n_alone != 0
+    } else {
+        trial.view.is_shared(index, trial.policy.partition)
+    };
+    let mixed = mixed || (trial.policy.exclusive() && usage.n_alone != 0);
+    let in_use = trial.whole && !usage.gres.is_empty();
+    !mixed && !in_use && memory_fits(trial, spec, usage.memory_mib)
 }
 
 fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
@@ -92,15 +103,15 @@ fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
     if !gres::enough_in_all(spec, &trial.ask.gres) {
         return None;
     }
-    let mut cores = free_cores(spec, usage, trial.row);
-    let (mut supplies, wanted) = gres::supplies(trial, spec, usage, &mut cores)?;
-    let room = trial.room(spec, &mut cores, &wanted)?;
+    let mut cores = free_cores(spec, &trial.taken_on(index));
+    let (mut supplies, wanted) = gres::supplies(trial, spec, &usage, &mut cores)?;
+    let room = trial.room(index, &mut cores, &wanted)?;
     if room.cpus < trial.least_on_a_node() {
         return None;
     }
-    let memory = trial.policy.memory.then(|| free_memory(spec, usage));
+    let memory = trial.policy.memory.then(|| free_memory(spec, usage.memory_mib));
     let usable = gres::usable(trial, spec, &mut supplies, &cores, room.cpus, memory)?;
-    let cpus = cpus(trial, spec, usage, room)?;
+    let cpus = cpus(trial, spec, usage.memory_mib, room)?;
     let size = spec.cores_per_socket as usize;
     let per_socket = (0..spec.sockets as usize)
         .map(|socket| cores.count_in(socket * size, (socket + 1) * size) as u32)
@@ -118,23 +129,21 @@ fn with_devices(trial: &Trial<'_>, index: usize, weight: u64) -> Option<Offer> {
     })
 }
 
-/// The cores of a node that at most `row` jobs hold.
-pub(super) fn free_cores(spec: &NodeSpec, usage: &Usage, row: usize) -> IndexSet {
+/// The cores of a node that aren't taken.
+pub(super) fn free_cores(spec: &NodeSpec, taken: &IndexSet) -> IndexSet {
     let mut cores = IndexSet::below(spec.cores() as usize);
-    if let Some(held) = usage.row(row) {
-        cores.subtract(held);
-    }
+    cores.subtract(taken);
     cores.subtract(&spec.spec_cores);
     cores
 }
 
-pub(super) const fn free_memory(spec: &NodeSpec, usage: &Usage) -> u64 {
-    spec.usable_memory_mib().saturating_sub(usage.memory_mib)
+pub(super) const fn free_memory(spec: &NodeSpec, held: u64) -> u64 {
+    spec.usable_memory_mib().saturating_sub(held)
 }
 
-/// Whether the node, as slurm.conf describes it, is big enough for the least of the job.
-fn is_big_enough(trial: &Trial<'_>, spec: &NodeSpec) -> bool {
-    let (ask, shape) = (trial.ask, &trial.ask.shape);
+/// Whether a node, as slurm.conf describes it, is big enough for the least of a job.
+pub(crate) fn is_big_enough(ask: &Ask, spec: &NodeSpec) -> bool {
+    let shape = &ask.shape;
     let by_cores = shape
         .ntasks_per_core
         .map_or(0, |n| spec.cores().saturating_mul(n).saturating_mul(ask.cpus_per_task));
@@ -143,10 +152,20 @@ fn is_big_enough(trial: &Trial<'_>, spec: &NodeSpec) -> bool {
         MemoryNeed::WholeNode => 0,
     };
     ask.min_cpus_per_node <= spec.cpus.max(by_cores)
-        && memory <= spec.usable_memory_mib()
+        && memory <= spec.memory_mib
         && shape.sockets_per_node.unwrap_or(0) <= spec.sockets
         && shape.cores_per_socket.unwrap_or(0) <= spec.cores_per_socket
         && shape.threads_per_core.unwrap_or(0) <= spec.threads_per_core
+}
+
+/// The same, as backfill sees it: a task for each core makes no CPUs, and memory for each CPU
+/// counts for all that it needs.
+pub(crate) fn fits_size(ask: &Ask, spec: &NodeSpec) -> bool {
+    let memory = match ask.memory {
+        MemoryNeed::PerCpu(mib) => mib.saturating_mul(ask.min_cpus_per_node.into()),
+        MemoryNeed::PerNode(_) | MemoryNeed::WholeNode => 0,
+    };
+    ask.min_cpus_per_node <= spec.cpus && memory <= spec.memory_mib && is_big_enough(ask, spec)
 }
 
 /// Memory by device replaces what slurm.conf gives.
@@ -155,7 +174,7 @@ pub(super) fn memory_by_device(trial: &Trial<'_>) -> bool {
 }
 
 /// Whether the least that the job could use there is free.
-fn memory_fits(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage) -> bool {
+pub(super) fn memory_fits(trial: &Trial<'_>, spec: &NodeSpec, held: u64) -> bool {
     if !trial.policy.memory {
         return true;
     }
@@ -167,13 +186,18 @@ fn memory_fits(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage) -> bool {
             let cpus = ask.ntasks_per_node.max(ask.min_cpus_per_node).max(ask.cpus_per_task).max(1);
             mib.saturating_mul(cpus.into())
         }
-        MemoryNeed::WholeNode => return usage.memory_mib == 0,
+        MemoryNeed::WholeNode => return held == 0,
     };
-    least <= free_memory(spec, usage)
+    least <= free_memory(spec, held)
 }
 
 /// The CPUs that the job could use, once their memory is counted.
-fn cpus(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage, room: Room) -> Option<u32> {
+pub(super) fn cpus(
+    trial: &Trial<'_>,
+    spec: &NodeSpec,
+    held_memory: u64,
+    room: Room,
+) -> Option<u32> {
     let ask = trial.ask;
     if room.cpus == 0 || room.cpus < trial.least_on_a_node() {
         return None;
@@ -183,7 +207,7 @@ fn cpus(trial: &Trial<'_>, spec: &NodeSpec, usage: &Usage, room: Room) -> Option
     else {
         return Some(room.cpus);
     };
-    let free = free_memory(spec, usage);
+    let free = free_memory(spec, held_memory);
     let most = u32::try_from(free / mib.max(1)).unwrap_or(u32::MAX);
     let mut cpus = room.cpus;
     if most < cpus {

@@ -17,8 +17,9 @@ use super::{
 };
 
 impl Trial<'_> {
-    /// Whether [`Self::place`] can't fail: single CPUs of which there are enough, and nothing else.
-    pub(super) fn is_sure_to_fit(&self, offers: &[Offer]) -> bool {
+    /// Whether [`Self::place`] can't fail on so many nodes of single threads, with so many CPUs:
+    /// single CPUs of which there are enough, and nothing else.
+    pub(super) fn is_sure_to_fit(&self, n_nodes: usize, cpus: u64) -> bool {
         let ask = self.ask;
         let plain = ask.cpus_per_task == 1
             && ask.ntasks_per_node == 0
@@ -29,11 +30,14 @@ impl Trial<'_> {
             && !self.policy.memory
             && !self.shares()
             && self.counts_suffice();
+        plain && u64::from(self.tasks_to_deal(n_nodes, cpus)) <= cpus
+    }
+
+    /// The same of these.
+    pub(super) fn are_sure_to_fit(&self, offers: &[Offer]) -> bool {
         let threads = |offer: &Offer| self.view.spec(offer.index).threads_per_core;
         let cpus: u64 = offers.iter().map(|offer| u64::from(offer.cpus)).sum();
-        plain
-            && offers.iter().all(|offer| threads(offer) == 1)
-            && u64::from(self.tasks_to_deal(offers)) <= cpus
+        offers.iter().all(|offer| threads(offer) == 1) && self.is_sure_to_fit(offers.len(), cpus)
     }
 
     /// The nodes, and nothing about them.
@@ -43,11 +47,13 @@ impl Trial<'_> {
             index: offer.index,
             tasks: 0,
             cpus: 0,
+            counted_cpus: 0,
             cores: IndexSet::new(),
             cpu_ids: IndexSet::new(),
             memory_mib: 0,
             gres: BTreeMap::new(),
             shared: false,
+            sharing: false,
         };
         Allocation { nodes: offers.iter().map(share).collect() }
     }
@@ -56,6 +62,11 @@ impl Trial<'_> {
     pub(super) fn place(&self, offers: &[Offer]) -> Option<Allocation> {
         let (parts, cores) =
             if self.whole { self.whole_nodes(offers)? } else { self.dealt(offers)? };
+        // A node that is there for its devices alone is of no use.
+        let by_job = self.ask.gres.iter().any(|need| need.per_job != 0);
+        if by_job && cores.iter().any(IndexSet::is_empty) {
+            return None;
+        }
         let devices = self.devices(offers, &parts, &cores)?;
         let shares = offers.iter().zip(parts).zip(cores).zip(devices);
         let nodes: Option<Vec<NodeShare>> = shares
@@ -94,9 +105,9 @@ impl Trial<'_> {
         if let Some(near) = &offer.near {
             return Some(near.cores.clone());
         }
-        let (spec, usage) = (self.view.spec(offer.index), self.view.usage(offer.index));
-        let mut cores = offer::free_cores(spec, usage, self.row);
-        self.room(spec, &mut cores, &[])?;
+        let spec = self.view.spec(offer.index);
+        let mut cores = offer::free_cores(spec, &self.taken_on(offer.index));
+        self.room(offer.index, &mut cores, &[])?;
         Some(cores)
     }
 
@@ -110,8 +121,7 @@ impl Trial<'_> {
         let tasks = self.deal_whole(offers, &cpus)?;
         let parts =
             specs().zip(tasks).map(|(spec, tasks)| Part { cpus: spec.effective_cpus(), tasks });
-        let nothing = crate::node::Usage::default();
-        let cores = specs().map(|spec| offer::free_cores(spec, &nothing, 0)).collect();
+        let cores = specs().map(|spec| offer::free_cores(spec, &IndexSet::new())).collect();
         Some((parts.collect(), cores))
     }
 
@@ -153,8 +163,9 @@ impl Trial<'_> {
     ) -> Option<NodeShare> {
         let spec = self.view.spec(offer.index);
         let memory_mib = self.memory(offer, part, &devices);
-        let usage = self.view.usage(offer.index);
-        if self.policy.memory && offer::free_memory(spec, usage) < memory_mib {
+        if self.policy.memory
+            && offer::free_memory(spec, self.view.held_memory(offer.index)) < memory_mib
+        {
             return None;
         }
         Some(NodeShare {
@@ -162,12 +173,24 @@ impl Trial<'_> {
             index: offer.index,
             tasks: part.tasks,
             cpus: part.cpus,
+            counted_cpus: self.counted_cpus(spec, part, &cores),
             cpu_ids: threads(&cores, spec.threads_per_core as usize),
             cores,
             memory_mib,
             gres: devices,
             shared: self.shares(),
+            sharing: self.would_share(),
         })
+    }
+
+    fn counted_cpus(&self, spec: &NodeSpec, part: Part, cores: &IndexSet) -> u32 {
+        if self.policy.unit != ResourceUnit::Socket || self.whole {
+            return part.cpus;
+        }
+        let size = spec.cores_per_socket as usize;
+        let sockets: IndexSet = cores.iter().map(|core| core / size.max(1)).collect();
+        let sockets = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
+        sockets.saturating_mul(spec.cores_per_socket * spec.threads_per_core)
     }
 
     fn memory(&self, offer: &Offer, part: Part, devices: &BTreeMap<String, IndexSet>) -> u64 {
@@ -183,7 +206,7 @@ impl Trial<'_> {
             return names.into_iter().map(|(name, per)| per * count(name)).sum();
         }
         match self.ask.memory {
-            MemoryNeed::WholeNode => offer::free_memory(spec, &crate::node::Usage::default()),
+            MemoryNeed::WholeNode => offer::free_memory(spec, 0),
             MemoryNeed::PerNode(mib) => mib,
             MemoryNeed::PerCpu(mib) => {
                 let threads = self.ask.shape.threads_per_core.unwrap_or(u32::MAX);

@@ -43,11 +43,17 @@ impl Trial<'_> {
     /// The CPUs that the job could use on these cores. Takes cores out that it could not.
     pub(super) fn room(
         &self,
-        spec: &NodeSpec,
+        index: usize,
         cores: &mut IndexSet,
         wanted: &[usize],
     ) -> Option<Room> {
+        let spec = self.view.spec(index);
         let mut sockets = Sockets::new(spec, cores);
+        if let Some(mut own) = self.own_cores(index) {
+            // Limits count the partition's own jobs.
+            own.subtract(cores);
+            sockets.count_used(spec, &own);
+        }
         self.limit_sockets(spec, &mut sockets);
         let max_cpus = sockets.free_cores() * spec.threads_per_core;
         let limit = self.partition_limit(spec, &sockets)?;
@@ -85,7 +91,7 @@ impl Trial<'_> {
         if free == 0 || all < ask.min_cpus_per_node {
             return None;
         }
-        let by_device = ask.gres.iter().any(|need| need.cpus_per != 0);
+        let by_device = ask.gres.iter().any(|need| need.told_cpus_per() != 0);
         if 0 < ask.ntasks_per_node && !self.whole && !by_device {
             tasks = tasks.min(ask.ntasks_per_node);
         }
@@ -212,6 +218,14 @@ impl Sockets {
             .collect();
         let used = free.iter().map(|free| spec.cores_per_socket - free).collect();
         Self { cpus: vec![0; free.len()], free, used }
+    }
+
+    /// Only these are used.
+    fn count_used(&mut self, spec: &NodeSpec, cores: &IndexSet) {
+        for (socket, used) in self.used.iter_mut().enumerate() {
+            let range = spec_cores(spec, socket);
+            *used = u32::try_from(cores.count_in(range.start, range.end)).unwrap_or(u32::MAX);
+        }
     }
 
     fn free_cores(&self) -> u32 {

@@ -15,7 +15,7 @@ impl Trial<'_> {
         let limits = self.task_limits(offers);
         let by_task = self.ask.gres.iter().any(|need| need.per_task != 0);
         let one_each = self.ask.overcommit && !by_task && !self.ask.cpus_given;
-        let tasks = self.tasks_to_deal(offers);
+        let tasks = self.tasks_to_deal(offers.len(), all_cpus(offers));
         let mut deal =
             Deal { trial: self, offers, limits, parts: vec![Part::default(); offers.len()] };
         let all = match self.ask.plane.filter(|_| !one_each) {
@@ -33,31 +33,31 @@ impl Trial<'_> {
     }
 
     /// CPUs that the job comes to at least on these nodes.
-    fn least_cpus(&self, offers: &[Offer]) -> u32 {
-        let (ask, nodes) = (self.ask, u32::try_from(offers.len()).unwrap_or(u32::MAX));
+    fn least_cpus(&self, nodes: u32, all: u64) -> u32 {
+        let ask = self.ask;
         let mut cpus = nodes;
         if ask.ntasks_per_node != 0 {
             cpus = cpus.saturating_mul(ask.ntasks_per_node);
         }
         cpus = cpus
-            .max(self.min_cpus)
+            .max(self.quest.min_cpus)
             .max(nodes.saturating_mul(ask.min_cpus_per_node))
             .max(self.gres_cpus_job);
-        if ask.overcommit && self.tasks != 0 {
-            let all: u32 = offers.iter().map(|offer| offer.cpus).sum();
-            cpus = all.min(self.tasks);
+        if ask.overcommit && self.quest.tasks != 0 {
+            cpus = u32::try_from(all).unwrap_or(u32::MAX).min(self.quest.tasks);
         }
         cpus
     }
 
-    pub(super) fn tasks_to_deal(&self, offers: &[Offer]) -> u32 {
-        let nodes = u32::try_from(offers.len()).unwrap_or(u32::MAX);
-        let tasks = if self.tasks != 0 && self.ask.tasks_given {
-            self.tasks
+    /// Tasks on so many nodes with so many CPUs in all.
+    pub(super) fn tasks_to_deal(&self, n_nodes: usize, cpus: u64) -> u32 {
+        let nodes = u32::try_from(n_nodes).unwrap_or(u32::MAX);
+        let tasks = if self.quest.tasks != 0 && self.ask.tasks_given {
+            self.quest.tasks
         } else if self.ask.ntasks_per_node != 0 {
             self.ask.ntasks_per_node.saturating_mul(nodes)
         } else {
-            self.least_cpus(offers) / self.ask.cpus_per_task
+            self.least_cpus(nodes, cpus) / self.ask.cpus_per_task
         };
         tasks.max(1)
     }
@@ -84,7 +84,7 @@ impl Trial<'_> {
     /// A job with whole nodes: one task to each, then round and round while CPUs last.
     pub(super) fn deal_whole(&self, offers: &[Offer], cpus: &[u32]) -> Option<Vec<u32>> {
         let per_task = self.ask.cpus_per_task;
-        let wanted = self.tasks_to_deal(offers);
+        let wanted = self.tasks_to_deal(offers.len(), all_cpus(offers));
         let mut tasks = vec![1_u32; cpus.len()];
         let mut left: Vec<u32> = cpus.iter().map(|cpus| cpus.saturating_sub(per_task)).collect();
         let mut dealt = u32::try_from(cpus.len()).unwrap_or(u32::MAX);
@@ -103,6 +103,10 @@ impl Trial<'_> {
         }
         Some(tasks)
     }
+}
+
+fn all_cpus(offers: &[Offer]) -> u64 {
+    offers.iter().map(|offer| u64::from(offer.cpus)).sum()
 }
 
 struct Deal<'a> {

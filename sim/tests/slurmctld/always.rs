@@ -140,6 +140,31 @@ proptest! {
     }
 
     #[test]
+    fn hidden_plans_change_nothing_but_plans(
+        ops in prop::collection::vec(op(), 1..80),
+        arrays in prop::sample::select(&["--array=0-3 -N2 -t 1", "--array=0-9%3 -c3 -t 2", "-t 1"][..]),
+        more in prop::sample::select(&["", ",bf_max_job_test=4", ",bf_min_age_reserve=20", ",bf_running_job_reserve"][..]),
+    ) {
+        let conf = CONF.replace("bf_interval=5", &format!("bf_interval=5{more}"));
+        let (mut shown, mut hidden) = (Lab::new(&conf), Lab::new(&conf));
+        hidden.ctld.hide_plans();
+        let no_plans = |lab: &mut Lab| {
+            let facts = lab.ctld.take_facts().into_iter();
+            // A node's state says whether it is planned.
+            facts.filter(|fact| !matches!(fact, Fact::JobPlanned { .. } | Fact::NodeChanged { .. })).collect::<Vec<_>>()
+        };
+        let array = [Op::Submit(format!("{arrays} --wrap 'sleep 40'"))];
+        for op in array.iter().chain(&ops).chain(&[Op::Pass(300)]) {
+            for lab in [&mut shown, &mut hidden] {
+                act(lab, op);
+            }
+            prop_assert_eq!(no_plans(&mut shown), no_plans(&mut hidden), "after {:?}", op);
+            prop_assert_eq!(shown.ctld.next_wake(), hidden.ctld.next_wake(), "after {:?}", op);
+        }
+        prop_assert_eq!(shown.ctld.stats(), hidden.ctld.stats());
+    }
+
+    #[test]
     fn with_every_node_in_service_every_job_that_could_run_has_run(ops in prop::collection::vec(submit(), 1..25)) {
         let mut lab = Lab::new(&CONF.replace("MinJobAge=120", "MinJobAge=0"));
         ops.iter().for_each(|op| act(&mut lab, op));

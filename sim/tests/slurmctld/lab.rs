@@ -21,7 +21,11 @@ PartitionName=main Nodes=ALL Default=YES
 
 impl Lab {
     pub(crate) fn new(conf: &str) -> Self {
-        let parsed = SlurmConfig::parse(conf, None, Release::V24_11);
+        Self::of(Release::V24_11, conf)
+    }
+
+    pub(crate) fn of(release: Release, conf: &str) -> Self {
+        let parsed = SlurmConfig::parse(conf, None, release);
         let config = parsed.unwrap_or_else(|error| panic!("{error}\n{}", error.hint)).config;
         Self { ctld: Slurmctld::new(config, Epoch::DEFAULT), now: Time::ZERO }
     }
@@ -33,7 +37,7 @@ impl Lab {
 
     pub(crate) fn try_sbatch(&mut self, args: &str) -> Result<JobId, String> {
         let mut job = parse_sbatch(args).map_err(|error| format!("sbatch: {error}"))?;
-        if job.script.is_empty() {
+        if job.script.is_empty() && !job.external {
             job.script = "exec sleep infinity".into();
         }
         let submitted = self.ctld.submit(self.now, job);

@@ -8,6 +8,7 @@ mod backfill;
 mod choices;
 mod cycles;
 mod ends;
+mod external;
 mod lab;
 mod partitions;
 mod priority;

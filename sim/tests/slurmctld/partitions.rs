@@ -42,7 +42,7 @@ fn limits_of_partitions_are_enforced_as_enforce_part_limits_says() {
         ("-p shut",                           "2070 Required partition not available (inactive or drain)", "2070 Required partition not available (inactive or drain)"),
         ("-p moved --mem=10",                 "RUNNING None",                  "RUNNING None"),
         ("-p down --mem=10",                  "PENDING PartitionDown",         "PENDING PartitionDown"),
-        ("-p bobs --mem=10",                  "PENDING AccountNotAllowed",                  "2003 User's group not permitted to use this partition"),
+        ("-p bobs --mem=10",                  "PENDING uid 17183 not in group permitted to use this partition (bobs). groups allowed: bob", "2003 User's group not permitted to use this partition"),
         ("-p one --mem=10 -N2",               "2014 Requested node configuration is not available", "2006 Node count specification invalid"),
         ("-p one --mem=10 -n20",              "2014 Requested node configuration is not available", "2005 More processors requested than permitted"),
         ("-p one --mem=10 -w n002",           "2014 Requested node configuration is not available", "2004 Requested nodes not in this partition"),

@@ -126,6 +126,7 @@ impl Draft {
             memory_given: submission.memory != MemoryAsk::Default,
             gres: vec![],
             enforce_binding: submission.enforce_binding,
+            external: submission.external,
             exclusive: submission.exclusive,
             exclusive_user: submission.exclusive_user,
             oversubscribe: submission.oversubscribe,

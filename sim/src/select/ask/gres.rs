@@ -17,8 +17,10 @@ pub(crate) struct GresNeed {
     pub(crate) per_node: u64,
     pub(crate) per_socket: u64,
     pub(crate) per_task: u64,
-    /// CPUs with each device.
+    /// CPUs with each device, if the job says so.
     pub(crate) cpus_per: u32,
+    /// CPUs with each device, if slurm.conf says so and the job doesn't.
+    pub(crate) default_cpus_per: u32,
     /// Memory with each device, MiB.
     pub(crate) memory_per: u64,
     /// Tasks with each device.
@@ -35,9 +37,20 @@ impl GresNeed {
             per_socket: 0,
             per_task: 0,
             cpus_per: 0,
+            default_cpus_per: 0,
             memory_per: 0,
             tasks_per: 0,
         }
+    }
+
+    /// CPUs with each device, whoever says so.
+    pub(crate) const fn told_cpus_per(&self) -> u32 {
+        if self.cpus_per == 0 { self.default_cpus_per } else { self.cpus_per }
+    }
+
+    /// CPUs with each device as the job says, itself or by its tasks.
+    pub(crate) const fn own_cpus_per(&self, cpus_per_task: u32) -> u32 {
+        if self.cpus_per == 0 { self.tasks_per * cpus_per_task } else { self.cpus_per }
     }
 
     const fn counts_nothing(&self) -> bool {

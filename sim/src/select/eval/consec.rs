@@ -46,7 +46,7 @@ impl Eval<'_> {
         if !self.take_required() {
             return false;
         }
-        if !self.trial.required.is_empty() && (self.met() || self.need.most <= 0) {
+        if !self.trial.quest.required.is_empty() && (self.met() || self.need.most <= 0) {
             return self.met();
         }
         let mut runs = self.find_runs();
@@ -71,7 +71,7 @@ impl Eval<'_> {
     }
 
     fn take_required(&mut self) -> bool {
-        for index in self.trial.required.iter().collect::<Vec<_>>() {
+        for index in self.trial.quest.required.iter().collect::<Vec<_>>() {
             if self.need.most <= 0 {
                 break;
             }
@@ -97,7 +97,7 @@ impl Eval<'_> {
         let mut before = None;
         for at in 0..self.offers.len() {
             let index = self.offers[at].index;
-            let required = self.trial.required.contains(index);
+            let required = self.trial.quest.required.contains(index);
             if self.open[at] && !required {
                 self.cpus[at] = self.narrow(at);
                 self.open[at] = self.cpus[at] != 0;
@@ -133,7 +133,7 @@ impl Eval<'_> {
     }
 
     fn enough_nodes(&self, nodes: i64) -> bool {
-        let spare = i64::from(self.trial.req_nodes) - i64::from(self.min_nodes);
+        let spare = i64::from(self.trial.quest.req_nodes) - i64::from(self.min_nodes);
         self.need.nodes - spare.max(0) <= nodes
     }
 
@@ -147,7 +147,7 @@ impl Eval<'_> {
 
     fn best_run(&self, runs: &[Run]) -> Option<usize> {
         let contiguous = self.trial.ask.contiguous;
-        let bound = contiguous && !self.trial.required.is_empty();
+        let bound = contiguous && !self.trial.quest.required.is_empty();
         let mut best: Option<(usize, bool)> = None;
         for (at, run) in runs.iter().enumerate() {
             if run.nodes == 0 || (bound && run.required.is_none()) {

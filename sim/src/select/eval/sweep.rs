@@ -1,6 +1,7 @@
 //! Nodes one by one, weight after weight: as many as possible, or the least loaded first.
 
 use super::Eval;
+use crate::IndexSet;
 
 impl Eval<'_> {
     /// `--spread-job`: nodes in order.
@@ -22,6 +23,38 @@ impl Eval<'_> {
                 if self.met() || self.need.most == 0 {
                     return self.swept();
                 }
+            }
+        }
+        self.swept()
+    }
+
+    /// `bf_busy_nodes`: nodes with jobs, then others. One of the others is taken even if enough of
+    /// the same weight were found before them.
+    pub(super) fn busy_first(&mut self, busy: &IndexSet) -> bool {
+        if let Some(found) = self.sweep_required() {
+            return found;
+        }
+        for weight in self.weights() {
+            let mut done = false;
+            for idle in [false, true] {
+                for at in 0..self.offers.len() {
+                    if !self.eligible(at, weight) || busy.contains(self.offers[at].index) == idle {
+                        continue;
+                    }
+                    let cpus = self.narrow(at);
+                    let cpus = self.use_cpus(at, cpus, true).unwrap_or(0);
+                    if cpus == 0 {
+                        continue;
+                    }
+                    self.take(at, cpus);
+                    if self.met() || self.need.most == 0 {
+                        done = true;
+                        break;
+                    }
+                }
+            }
+            if done {
+                break;
             }
         }
         self.swept()
@@ -83,11 +116,11 @@ impl Eval<'_> {
 
     /// Required nodes come first; the answer, if they settle it.
     fn sweep_required(&mut self) -> Option<bool> {
-        let tasks = self.trial.tasks;
+        let tasks = self.trial.quest.tasks;
         let most = if tasks == 0 { self.most } else { self.most.min(tasks.into()) };
         self.begin(most);
         for at in 0..self.offers.len() {
-            if !self.open[at] || !self.trial.required.contains(self.offers[at].index) {
+            if !self.open[at] || !self.trial.quest.required.contains(self.offers[at].index) {
                 continue;
             }
             if self.offers[at].cpus == 0 || self.need.most <= 0 {
@@ -99,7 +132,7 @@ impl Eval<'_> {
                 _ => return Some(false),
             }
         }
-        if !self.trial.required.is_empty() && (self.met() || self.need.most <= 0) {
+        if !self.trial.quest.required.is_empty() && (self.met() || self.need.most <= 0) {
             return Some(self.met());
         }
         (self.need.most == 0).then(|| self.swept())

@@ -170,15 +170,15 @@ impl<'a> Filter<'a> {
                 self.max_tasks = u32::try_from(most).unwrap_or(UNSET);
             }
         }
-        let told = need.cpus_per != 0;
+        let own = need.own_cpus_per(ask.cpus_per_task);
+        let told = need.cpus_per != 0 || (own == 0 && need.default_cpus_per != 0);
         self.cpus_told |= told;
-        let by_task = need.tasks_per * ask.cpus_per_task;
-        let cpus_per = if told {
-            need.cpus_per
-        } else if by_task != 0 {
-            by_task
+        let cpus_per = if own != 0 {
+            own
+        } else if told {
+            need.default_cpus_per
         } else if self.first_pass {
-            guess_cpus(self.trial.tasks, need.per_job, ask.cpus_per_task)
+            guess_cpus(self.trial.quest.tasks, need.per_job, ask.cpus_per_task)
         } else {
             0
         };
@@ -419,8 +419,7 @@ impl<'a> Filter<'a> {
             }
         }
         supply.total = supply.total.min(step.count);
-        let told = step.need.cpus_per != 0 || self.cpus_told;
-        if self.trial.ask.enforce_binding || told {
+        if self.trial.ask.enforce_binding || self.cpus_told {
             self.min_cores = self.min_cores.min(cores);
         }
     }

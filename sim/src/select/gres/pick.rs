@@ -3,7 +3,7 @@
 //! Devices near the job's cores come first, in proportion to the cores of each socket; then those
 //! that are near every socket; then the rest.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
     IndexSet,
@@ -12,12 +12,12 @@ use crate::{
     select::{ask::GresNeed, trial::Trial},
 };
 
-use super::{Supply, usable::cpus_per_device};
+use super::Supply;
 
 /// A node that was chosen, and what the job has there.
 pub(in crate::select) struct Chosen<'a> {
     pub(in crate::select) spec: &'a NodeSpec,
-    pub(in crate::select) usage: &'a Usage,
+    pub(in crate::select) usage: Cow<'a, Usage>,
     pub(in crate::select) supplies: &'a [Supply],
     pub(in crate::select) cores: &'a IndexSet,
     pub(in crate::select) tasks: u32,
@@ -150,7 +150,8 @@ impl<'a> Picking<'a> {
         count
     }
 
-    /// The lowest free devices of the right type.
+    /// The lowest free devices of the right type. Where there are too few, slurmctld notices when it
+    /// is too late: the job starts without any.
     fn lowest(&mut self, wanted: u64) -> u64 {
         let none = IndexSet::new();
         let held = self.node.usage.gres.get(&self.need.name).unwrap_or(&none);
@@ -160,13 +161,12 @@ impl<'a> Picking<'a> {
         });
         let devices = groups.flat_map(|group| group.first..group.first + group.count);
         let free = devices.filter(|device| !held.contains(*device));
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        let mut count = 0;
-        for device in free.take(wanted) {
-            self.picked.insert(device);
-            count += 1;
+        let taken: Vec<usize> = free.take(usize::try_from(wanted).unwrap_or(usize::MAX)).collect();
+        if (taken.len() as u64) < wanted {
+            return 0;
         }
-        count
+        self.picked.extend(taken);
+        wanted
     }
 
     /// How many, where only the number matters.
@@ -260,7 +260,7 @@ impl<'a> Picking<'a> {
         let cores: u32 = self.used.iter().sum();
         let missing = need.per_job.saturating_sub(*found + to_come - 1);
         let mut most = missing.min(self.supply.total);
-        let cpus_per = cpus_per_device(need, trial.ask.cpus_per_task);
+        let cpus_per = need.own_cpus_per(trial.ask.cpus_per_task);
         let threads = trial.ask.shape.threads_per_core.unwrap_or(u32::MAX);
         let per_core = self.node.spec.threads_per_core.min(threads);
         if let Some(by_cpus) = (cores * per_core).checked_div(cpus_per) {

@@ -58,8 +58,9 @@ pub(in crate::select) fn usable(
 }
 
 /// CPUs that go with each device.
-pub(super) const fn cpus_per_device(need: &GresNeed, cpus_per_task: u32) -> u32 {
-    if need.cpus_per != 0 { need.cpus_per } else { need.tasks_per * cpus_per_task }
+const fn cpus_per_device(need: &GresNeed, cpus_per_task: u32) -> u32 {
+    let own = need.own_cpus_per(cpus_per_task);
+    if own == 0 { need.default_cpus_per } else { own }
 }
 
 fn least_on_node(trial: &Trial<'_>, supply: &Supply, need: &GresNeed) -> u64 {
