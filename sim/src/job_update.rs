@@ -38,6 +38,8 @@ pub struct JobUpdate {
     pub nodes: Option<(u32, Option<u32>)>,
     /// Another number of tasks.
     pub tasks: Option<u32>,
+    /// Another number of CPUs at least; without it, as many as there are tasks where those change.
+    pub cpus: Option<u32>,
     /// Other CPUs for each task.
     pub cpus_per_task: Option<u32>,
     /// Other memory.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use drawbridge_sim::{Quantity, SlurmNode};
 
 use crate::{
-    names::DISTRIBUTION,
+    names::{DISTRIBUTION, GANG},
     slurm::{Switches, WarningSignal},
 };
 pub(crate) use dependency::{After, Dependency, On, Term};
@@ -118,6 +118,17 @@ impl Annotations {
             wckey: read.text("wckey"),
         })
     }
+}
+
+/// Whether the pods are asked to be a gang, or not to be one.
+pub(crate) fn gang(layers: &Layers<'_>) -> Result<Option<bool>, AnnotationError> {
+    let value = layers.iter().rev().find_map(|layer| layer.get(GANG));
+    let wrong = |value: &String| AnnotationError {
+        key: GANG.into(),
+        value: value.clone(),
+        right: "`true` or `false`",
+    };
+    value.map(|value| truth(value.trim()).ok_or_else(|| wrong(value))).transpose()
 }
 
 struct Reader<'a> {

@@ -273,13 +273,17 @@ impl Bridge {
         workload.drive(&mut self.context());
         self.count(workload.need(), true);
         let strangers = std::mem::take(&mut workload.strangers);
+        if let Some(roster) = workload.leaves_for.take() {
+            self.count(workload.need(), false);
+            return self.move_to_gang(workload.members, &roster);
+        }
         if workload.stage == Stage::Closed {
             self.close(&workload);
         } else {
             self.workloads.insert(id.clone(), workload);
         }
         for pod in strangers {
-            self.house_alone(&pod);
+            self.part(&pod);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What an operator sets. The keys are the existing bridge's; those below the line are ours.
 
+mod gang;
 mod leader_election;
 mod priority_class;
 mod slurm_rest;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plants::Plant;
 
+pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
 pub use priority_class::ClassPriority;
 pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
@@ -52,6 +54,8 @@ pub struct Config {
     pub kill_wait_seconds: u32,
     /// What a pod's PriorityClass means to Slurm, by the class's name.
     pub priority_classes: BTreeMap<String, ClassPriority>,
+    /// Which workloads are gangs.
+    pub gang: GangConfig,
     /// How often Slurm is asked.
     pub poll_seconds: PollSeconds,
     /// The defect that it has, for tests that must find it.
@@ -200,6 +204,7 @@ impl Config {
             taint_nodes: true,
             kill_wait_seconds: 30,
             priority_classes: BTreeMap::new(),
+            gang: GangConfig::default(),
             poll_seconds: PollSeconds::as_shipped(),
             plant: None,
         }

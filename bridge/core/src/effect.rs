@@ -134,6 +134,15 @@ pub enum SlurmRequest {
         /// Its new `admin_comment`.
         admin_comment: String,
     },
+    /// Make another request of a job that waits.
+    Revise {
+        /// Which.
+        job: JobId,
+        /// What was asked for before, where that is known: only what differs is sent.
+        from: Option<Box<Submission>>,
+        /// What it should be. Its script stays.
+        to: Box<Submission>,
+    },
     /// All nodes.
     Nodes,
     /// Change a node's state.

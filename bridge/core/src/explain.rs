@@ -10,9 +10,10 @@ use crate::{
     desk::Errand,
     facts::{BridgeFact, FactSubject, Weight},
     jobs::{OurJob, Standing},
+    outbox::Purpose,
     requests::Note,
     slurm::{Memory, ObservedState, Submission},
-    view::PodView,
+    view::{PodGroupView, PodView},
     workload::{Stage, Workload},
 };
 
@@ -51,6 +52,7 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
         }
         Stage::Submitting { .. }
         | Stage::Doubtful { .. }
+        | Stage::Revising { .. }
         | Stage::Placing { .. }
         | Stage::Binding { .. }
         | Stage::Running { .. }
@@ -61,19 +63,28 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
 }
 
 fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
-    let key = workload.group.as_ref()?;
+    let gang = workload.gang.as_ref()?;
     // Pods and group come by different watches: what is missing may be on its way.
     if !workload.is_quiet(context.now()) {
         return None;
     }
-    let Some(group) = context.store.group(key) else {
-        let message = format!("waiting for PodGroup {key}, which doesn't exist");
-        return Some(Explanation::waits("WaitingForGroup", message));
+    let group = gang.group(context.store);
+    let message = match group {
+        None if gang.needs_a_group() => format!("waiting for {gang}, which doesn't exist"),
+        Some(_) | None if workload.is_parked => {
+            format!("waiting until the last job of {gang} has ended")
+        }
+        Some(_) | None => {
+            let ready = |pod: &&PodView| pod.wants_a_place() && !pod.is_gated();
+            let here = workload.views(context).filter(ready).count();
+            let needed = group.map_or(workload.needed(), PodGroupView::minimum);
+            if needed <= here {
+                return None;
+            }
+            format!("waiting for pods of {gang}: {here} of {needed} are here")
+        }
     };
-    let here = workload.views(context).filter(|pod| pod.wants_a_place() && !pod.is_gated()).count();
-    let needed = group.spec.min_member.max(1);
-    let message = format!("waiting for pods of PodGroup {key}: {here} of {needed} are here");
-    (here < needed as usize).then(|| Explanation::waits("WaitingForGroup", message))
+    Some(Explanation::waits("WaitingForGroup", message))
 }
 
 /// `Slurm job 12 is pending: Resources`, and Slurm's sentence if it has one.
@@ -205,6 +216,37 @@ pub(crate) fn shape(job: &Submission) -> String {
     [tasks, memory].into_iter().chain(gres).chain(external).collect::<Vec<_>>().join(", ")
 }
 
+/// Tells the story of a waiting job that is changed.
+pub(crate) fn tell_revised(
+    workload: &Workload,
+    context: &mut Context<'_>,
+    job: JobId,
+    to: &Submission,
+) {
+    let subject = workload.subject(context);
+    let text = format!("changes job {job} for {subject} ({})", shape(to));
+    context.out.tell(subject, text);
+}
+
+/// Tells that Slurm leaves a job as it was, in the story and on its pods.
+pub(crate) fn tell_revision_refused(
+    workload: &Workload,
+    context: &mut Context<'_>,
+    job: JobId,
+    why: &str,
+) {
+    let message = format!("Slurm job {job} stays as it was: {why}");
+    let note = Note { reason: "SlurmRefusedChange", message: &message, warning: true };
+    let waiting = workload.views(context).filter(|pod| pod.wants_a_place());
+    let events: Vec<_> =
+        waiting.map(|pod| context.author.event(context.out.now(), pod, note)).collect();
+    for event in events {
+        context.out.kube(Purpose::Note, event);
+    }
+    let subject = workload.subject(context);
+    context.out.tell(subject, message);
+}
+
 pub(crate) fn tell_adopted(workload: &Workload, context: &mut Context<'_>, job: JobId) {
     let subject = workload.subject(context);
     let text = format!("adopted job {job} for {subject}");
@@ -232,6 +274,7 @@ pub(crate) fn tell_entry(workload: &Workload, context: &mut Context<'_>, next: &
         | Stage::Submitting { .. }
         | Stage::Marking { .. }
         | Stage::Waiting { .. }
+        | Stage::Revising { .. }
         | Stage::Placing { .. }
         | Stage::Binding { .. }
         | Stage::Running { .. }

@@ -45,6 +45,8 @@ pub(crate) enum Resource {
     Nodes,
     /// PodGroups of `scheduling.x-k8s.io`.
     PodGroups,
+    /// PodGroups of `scheduling.k8s.io`, in the newest version that is served.
+    SchedulingGroups,
 }
 
 /// What an informer learned.
@@ -70,6 +72,8 @@ enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct Informer {
     resource: Resource,
+    /// Which of its paths is used.
+    version: usize,
     selector: Option<(String, String)>,
     state: State,
     failures: u32,
@@ -77,12 +81,13 @@ pub(crate) struct Informer {
 }
 
 impl Resource {
-    const ALL: [Self; 4] = [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups];
+    const ALL: [Self; 5] =
+        [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups, Self::SchedulingGroups];
 
     /// Those that a process with these duties has to know.
     pub(crate) fn of(duties: Duties) -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(move |resource| match resource {
-            Self::Pods | Self::PodGroups => duties.workloads,
+            Self::Pods | Self::PodGroups | Self::SchedulingGroups => duties.workloads,
             Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
         })
     }
@@ -93,14 +98,21 @@ impl Resource {
             Self::Workers => "worker pods",
             Self::Nodes => "nodes",
             Self::PodGroups => "pod groups",
+            Self::SchedulingGroups => "scheduling groups",
         }
     }
 
-    const fn path(self) -> &'static str {
+    /// Where it is served: the first of these that is there counts.
+    const fn paths(self) -> &'static [&'static str] {
         match self {
-            Self::Pods | Self::Workers => "/api/v1/pods",
-            Self::Nodes => "/api/v1/nodes",
-            Self::PodGroups => "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
+            Self::Pods | Self::Workers => &["/api/v1/pods"],
+            Self::Nodes => &["/api/v1/nodes"],
+            Self::PodGroups => &["/apis/scheduling.x-k8s.io/v1alpha1/podgroups"],
+            Self::SchedulingGroups => &[
+                "/apis/scheduling.k8s.io/v1beta1/podgroups",
+                "/apis/scheduling.k8s.io/v1alpha3/podgroups",
+                "/apis/scheduling.k8s.io/v1alpha2/podgroups",
+            ],
         }
     }
 
@@ -111,20 +123,21 @@ impl Resource {
                 Some(("fieldSelector".into(), value))
             }
             Self::Workers => Some(("labelSelector".into(), WORKER_LABEL.into())),
-            Self::Nodes | Self::PodGroups => None,
+            Self::Nodes | Self::PodGroups | Self::SchedulingGroups => None,
         }
     }
 
     /// Whether a cluster may do without it.
     fn may_be_absent(self) -> bool {
-        self == Self::PodGroups
+        matches!(self, Self::PodGroups | Self::SchedulingGroups)
     }
 }
 
 impl Informer {
     pub(crate) fn new(resource: Resource, config: &Config) -> Self {
         let selector = resource.selector(config);
-        Self { resource, selector, state: State::Listing, failures: 0, synced: false }
+        let (state, version, failures) = (State::Listing, 0, 0);
+        Self { resource, version, selector, state, failures, synced: false }
     }
 
     /// Whether the first list has come.
@@ -144,6 +157,11 @@ impl Informer {
         }
     }
 
+    /// Where its objects are: a path without a namespace.
+    pub(crate) fn path(&self) -> &'static str {
+        self.resource.paths()[self.version]
+    }
+
     /// Whether events of this stream are for us.
     pub(crate) fn listens_to(&self, stream: StreamId) -> bool {
         matches!(&self.state, State::Watching { stream: mine, .. } if *mine == stream)
@@ -153,7 +171,7 @@ impl Informer {
     pub(crate) fn list(&mut self, out: &mut Outbox) {
         self.state = State::Listing;
         let query = self.selector.iter().cloned().collect();
-        out.kube(Purpose::List(self.resource), get(self.resource.path(), query));
+        out.kube(Purpose::List(self.resource), get(self.path(), query));
     }
 
     /// Takes the list.
@@ -169,7 +187,13 @@ impl Informer {
                 self.watch(out, version_of(&reply.body).unwrap_or_default());
                 Some(News::Replaced(reply.body))
             }
+            Ok(reply) if reply.status == 404 && self.version + 1 < self.resource.paths().len() => {
+                self.version += 1;
+                self.list(out);
+                None
+            }
             Ok(reply) if self.resource.may_be_absent() && matches!(reply.status, 403 | 404) => {
+                self.version = 0;
                 self.synced = true;
                 self.state = State::Absent;
                 out.wake_in(ABSENT_PAUSE, Alarm::Informer(self.resource));
@@ -236,7 +260,7 @@ impl Informer {
         query.push(("watch".into(), "true".into()));
         query.push(("allowWatchBookmarks".into(), "true".into()));
         query.push(("resourceVersion".into(), version.clone()));
-        let stream = out.watch(get(self.resource.path(), query));
+        let stream = out.watch(get(self.path(), query));
         let heard = out.now();
         self.state = State::Watching { stream, version, heard };
         self.listen(out, heard);

@@ -8,10 +8,12 @@ use std::{
 use drawbridge_sim::JobId;
 
 use crate::{
+    gang::Gang,
     input::CallId,
     mark::Mark,
     names::{ObjectKey, Uid},
     slurm::{ObservedJob, ObservedState},
+    view::PodView,
 };
 
 /// What is known about one of our jobs.
@@ -85,12 +87,27 @@ impl OurJob {
         }
     }
 
+    /// Whether it has no nodes yet, as far as we know, so that Slurm lets it be changed.
+    pub(crate) fn may_change(&self) -> bool {
+        matches!(self.standing(), Standing::Queued | Standing::Unclear)
+    }
+
     /// Whether it has no script.
     pub(crate) fn is_external(&self) -> bool {
         self.mark.as_ref().is_some_and(|mark| mark.external)
     }
 
-    /// The rank of a pod in this job.
+    /// What binds its pods together, if they are a gang.
+    pub(crate) fn gang(&self) -> Option<&Gang> {
+        self.mark.as_ref()?.gang.as_ref()
+    }
+
+    /// Whether it has a place for the pod.
+    pub(crate) fn lists(&self, pod: &PodView) -> bool {
+        self.pods().contains(&pod.key())
+    }
+
+    /// Its pods, in rank order.
     pub(crate) fn pods(&self) -> &[ObjectKey] {
         self.mark.as_ref().map_or(&[], |mark| &mark.pods)
     }
@@ -162,6 +179,14 @@ impl Jobs {
         let workload = mark.workload.clone();
         let sight = Sight::Seen(Box::new(observed));
         self.insert(id, OurJob { workload, mark: Some(mark), sight, since, asked });
+    }
+
+    /// Another mark was written on the job.
+    pub(crate) fn remark(&mut self, id: JobId, mark: Mark, asked: CallId) {
+        if let Some(job) = self.by_id.get_mut(&id) {
+            job.mark = Some(mark);
+            job.asked = job.asked.max(asked);
+        }
     }
 
     /// The job is over in this state, as the states of all jobs say.

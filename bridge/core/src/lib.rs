@@ -23,6 +23,7 @@ mod election;
 mod ending;
 mod explain;
 mod facts;
+mod gang;
 mod gate;
 mod informer;
 pub mod input;
@@ -48,8 +49,8 @@ mod workload;
 pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
-    Addresses, ClassPriority, Config, ConfigError, Features, LabelExpression, LabelSelector,
-    LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls,
+    Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
+    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus, Uneven,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -5,7 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{ObjectKey, Uid};
+use crate::{
+    gang::Gang,
+    names::{ObjectKey, Uid},
+};
 
 /// The mark's version that we write and read.
 const VERSION: u32 = 1;
@@ -23,11 +26,20 @@ pub(crate) struct Mark {
     /// It has no script, so it hears no signals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) external: bool,
+    /// What binds its pods together; nothing if there is one alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gang: Option<Gang>,
+    /// So many of its pods must start together; all of them if it doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) minimum: Option<usize>,
     /// How the pods of an external job ended: Slurm itself only knows that it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<Outcome>,
     /// The pods, in rank order.
     pub(crate) pods: Vec<ObjectKey>,
+    /// What was asked for, in short: tells whether the job is still as it should be.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) request: String,
     version: u32,
     /// The pod's uid, or the group's.
     pub(crate) workload: Uid,
@@ -43,9 +55,40 @@ pub(crate) enum Outcome {
 
 impl Mark {
     pub(crate) fn new(cluster: &str, workload: Uid, pods: Vec<ObjectKey>, cpus: u32) -> Self {
-        let cluster = cluster.into();
-        let (cyclic, external, outcome) = (false, false, None);
-        Self { cluster, cpus, cyclic, external, outcome, pods, version: VERSION, workload }
+        Self {
+            cluster: cluster.into(),
+            cpus,
+            cyclic: false,
+            external: false,
+            gang: None,
+            minimum: None,
+            outcome: None,
+            pods,
+            request: String::new(),
+            version: VERSION,
+            workload,
+        }
+    }
+
+    /// The same mark, on a gang's job.
+    pub(crate) fn gang(self, gang: Option<Gang>, minimum: usize) -> Self {
+        let minimum = gang.as_ref().map(|_| minimum).filter(|it| *it < self.pods.len());
+        Self { gang, minimum, ..self }
+    }
+
+    /// The same mark, on a job that was asked for so.
+    pub(crate) fn request(self, request: String) -> Self {
+        Self { request, ..self }
+    }
+
+    /// The same mark, with other pods.
+    pub(crate) fn pods(self, pods: Vec<ObjectKey>) -> Self {
+        Self { pods, ..self }
+    }
+
+    /// How many of its pods must start together.
+    pub(crate) fn minimum(&self) -> usize {
+        self.minimum.unwrap_or(self.pods.len()).max(1)
     }
 
     /// The same mark, on a job with or without a script.

@@ -20,6 +20,8 @@ pub const POD_GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
 pub const REASON_PREFIX: &str = "slurm-bridge:";
 /// Annotation: how ranks go to nodes, `block` or `cyclic`.
 pub const DISTRIBUTION: &str = "drawbridge.dev/distribution";
+/// Annotation: whether the pods of a workload start together or not at all, `true` or `false`.
+pub const GANG: &str = "drawbridge.dev/gang";
 /// The user under which the bridge talks to the twin's API server; elsewhere its credentials say.
 pub const BRIDGE_USER: &str = "system:serviceaccount:drawbridge-system:drawbridge";
 /// The namespace that the bridge itself lives in, unless an operator chooses another. Never a managed

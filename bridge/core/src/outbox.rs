@@ -31,6 +31,8 @@ pub(crate) enum Purpose {
     Node(KubeNode),
     /// A job for a workload.
     Submit(Uid),
+    /// A change to a workload's job.
+    Revise(Uid),
     /// The regular questions to Slurm.
     States,
     /// All jobs in full.
@@ -346,6 +348,7 @@ fn metric_of(request: &SlurmRequest) -> &'static str {
         SlurmRequest::Cancel { .. } => "slurm.cancel",
         SlurmRequest::Nodes => "slurm.nodes",
         SlurmRequest::Remark { .. } => "slurm.remark",
+        SlurmRequest::Revise { .. } => "slurm.revise",
         SlurmRequest::UpdateNode { .. } => "slurm.updateNode",
     }
 }

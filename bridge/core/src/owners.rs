@@ -8,6 +8,8 @@
 //!
 //! Cached by uid: ten thousand pods of one Job cost one request.
 
+mod view;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -22,16 +24,17 @@ use crate::{
     input::{KubeReply, Lost},
     names::Uid,
     outbox::{Outbox, Purpose},
-    view::{Meta, OwnerRef, PodView},
+    view::{OwnerRef, PodView},
 };
+pub(crate) use view::{OwnerView, ReplicatedJob};
 
 /// A chain longer than this is a loop.
 const DEPTH: usize = 32;
 /// After so long an owner is read again: its annotations may have changed.
-const FRESH: Span = Span::mins(1);
+pub(crate) const FRESH: Span = Span::mins(1);
 
 /// Kinds that we know how to read, with their plural.
-const KINDS: [(&str, &str); 14] = [
+const KINDS: [(&str, &str); 15] = [
     ("CronJob", "cronjobs"),
     ("DaemonSet", "daemonsets"),
     ("Deployment", "deployments"),
@@ -39,6 +42,7 @@ const KINDS: [(&str, &str); 14] = [
     ("JobSet", "jobsets"),
     ("LeaderWorkerSet", "leaderworkersets"),
     ("MPIJob", "mpijobs"),
+    ("Pod", "pods"),
     ("PyTorchJob", "pytorchjobs"),
     ("RayCluster", "rayclusters"),
     ("RayJob", "rayjobs"),
@@ -74,31 +78,22 @@ pub(crate) enum Chain {
     Open(Option<Time>),
 }
 
-/// What we read of an owner.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct OwnerView {
-    pub(crate) metadata: Meta,
-    #[serde(default)]
-    pub(crate) spec: OwnerSpec,
-}
-
-/// What an owner says about its pods' time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct OwnerSpec {
-    pub(crate) active_deadline_seconds: Option<u64>,
-}
-
 impl Owners {
-    /// The pod's controllers; asks for what isn't known yet.
-    pub(crate) fn chain(&mut self, out: &mut Outbox, pod: &PodView, workload: &Uid) -> Chain {
+    /// The pod's controllers; asks for what isn't known, or wasn't read for so long.
+    pub(crate) fn chain(
+        &mut self,
+        out: &mut Outbox,
+        pod: &PodView,
+        workload: &Uid,
+        fresh: Span,
+    ) -> Chain {
         let mut chain = Vec::new();
         let mut next = pod.metadata.controller().cloned();
         while let Some(reference) = next.take() {
             let Some(path) = path(&pod.metadata.namespace, &reference) else {
                 break;
             };
-            match self.look_up(out, &reference, path) {
+            match self.look_up(out, &reference, path, fresh) {
                 Ok(None) => break,
                 Ok(Some(view)) => {
                     next = view.metadata.controller().cloned().filter(|_| chain.len() < DEPTH);
@@ -120,13 +115,14 @@ impl Owners {
         out: &mut Outbox,
         reference: &OwnerRef,
         path: String,
+        fresh: Span,
     ) -> Result<Option<Arc<OwnerView>>, Option<Time>> {
         let now = out.now();
         match self.known.get(&reference.uid) {
-            Some(Owner::Known { view, read_at }) if now - *read_at < FRESH => {
+            Some(Owner::Known { view, read_at }) if now - *read_at < fresh => {
                 Ok(Some(Arc::clone(view)))
             }
-            Some(Owner::Unreadable { read_at }) if now - *read_at < FRESH => Ok(None),
+            Some(Owner::Unreadable { read_at }) if now - *read_at < fresh => Ok(None),
             Some(Owner::Asked) => Err(None),
             Some(Owner::Resting { until }) if now < *until => Err(Some(*until)),
             Some(Owner::Known { .. } | Owner::Unreadable { .. } | Owner::Resting { .. }) | None => {

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use crate::{
     config::Config,
+    gang::Gang,
     input::{SlurmFault, SlurmReply},
-    names::ObjectKey,
     store::Store,
 };
 
@@ -79,8 +79,8 @@ pub(crate) fn cluster_asked_for<'a>(
 }
 
 /// The group that a bridge with [`Plant::MergesNamespaces`] takes for this one.
-pub(crate) fn namesake(config: &Config, store: &Store, group: &ObjectKey) -> ObjectKey {
-    let namesake = || store.group_keys().into_iter().find(|it| it.name() == group.name());
+pub(crate) fn namesake(config: &Config, store: &Store, group: &Gang) -> Gang {
+    let namesake = || store.groups().find(|it| it.key.name() == group.key.name()).cloned();
     let found = config.has(Plant::MergesNamespaces).then(namesake).flatten();
     found.unwrap_or_else(|| group.clone())
 }

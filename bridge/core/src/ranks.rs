@@ -19,6 +19,14 @@ pub(crate) fn rank(pod: &PodView) -> impl Ord + use<> {
     (job, pod, natural(&meta.name), meta.name.clone())
 }
 
+/// The pod's index in its Job.
+pub(crate) fn completion_index(pod: &PodView) -> Option<usize> {
+    let meta = &pod.metadata;
+    let index =
+        meta.labels.get(COMPLETION_INDEX).or_else(|| meta.annotations.get(COMPLETION_INDEX));
+    index?.parse().ok()
+}
+
 /// The name as text and numbers in turn.
 fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();

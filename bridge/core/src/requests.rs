@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     effect::{KubeRequest, Method},
     names::{FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION},
-    view::{Meta, NodeView, PodView, Taint},
+    view::{Meta, NodeView, PodGroupView, PodView, SCHEDULED, Taint},
 };
 
 /// Writes times, and our name, into what we send.
@@ -132,6 +132,16 @@ impl Author {
     ) -> KubeRequest {
         let body = self.condition(now, &node.metadata, claim);
         request(Method::StrategicPatch, node_path(node, "/status"), Some(body))
+    }
+
+    /// Writes on a group of `scheduling.k8s.io` that its pods have been placed.
+    pub(crate) fn group_scheduled(&self, now: Time, group: &PodGroupView) -> Option<KubeRequest> {
+        let message = format!("Pod group admitted by {}", self.component);
+        let claim = Claim { kind: SCHEDULED, status: true, reason: "Scheduled", message: &message };
+        let (api, Meta { namespace, name, .. }) = (group.api()?, &group.metadata);
+        let path = format!("{api}/namespaces/{namespace}/podgroups/{name}/status");
+        let body = self.condition(now, &group.metadata, claim);
+        Some(request(Method::StrategicPatch, path, Some(body)))
     }
 
     fn condition(&self, now: Time, meta: &Meta, claim: Claim<'_>) -> Value {

@@ -5,7 +5,9 @@
 
 mod version;
 
-use drawbridge_sim::{JobId, PartitionName, SlurmNode};
+use std::fmt;
+
+use drawbridge_sim::{JobId, PartitionName, SlurmNode, fnv1a};
 use serde::{Deserialize, Serialize};
 
 pub use version::{ApiVersion, UnknownVersion};
@@ -73,6 +75,17 @@ pub struct Submission {
     pub admin_comment: String,
     /// Multi-category security label.
     pub mcs_label: Option<String>,
+}
+
+impl Submission {
+    /// What it asks for, in short: equal for equal requests, whatever is written on them. Of a dependency
+    /// only counts what somebody wrote: what it comes to changes as jobs end, and Slurm sees that itself.
+    pub(crate) fn in_short(&self, dependency: &impl fmt::Debug) -> String {
+        let wishes = Wishes { dependency: None, ..self.wishes.clone() };
+        let bare = Self { admin_comment: String::new(), wishes, ..self.clone() };
+        let text = serde_json::to_string(&bare).unwrap_or_default();
+        format!("{:016x}", fnv1a(format!("{text} {dependency:?}").as_bytes()))
+    }
 }
 
 /// When a job may run, how urgent it is, and what else sbatch can be told.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
+    gang::Gang,
     names::{KubeNode, ObjectKey, Uid, WORKER_LABEL},
     view::{NodeView, PodGroupView, PodView},
 };
@@ -20,9 +21,10 @@ pub(crate) struct Worker {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     pods: BTreeMap<Uid, Arc<PodView>>,
+    uids: BTreeMap<ObjectKey, Uid>,
     nodes: BTreeMap<KubeNode, Arc<NodeView>>,
     workers: BTreeMap<Uid, Worker>,
-    groups: BTreeMap<ObjectKey, Arc<PodGroupView>>,
+    groups: BTreeMap<Gang, Arc<PodGroupView>>,
 }
 
 impl Store {
@@ -42,12 +44,22 @@ impl Store {
         {
             return false;
         }
+        self.uids.insert(pod.key(), uid.clone());
         self.pods.insert(uid, Arc::new(pod));
         true
     }
 
     pub(crate) fn drop_pod(&mut self, uid: &Uid) -> Option<Arc<PodView>> {
-        self.pods.remove(uid)
+        let pod = self.pods.remove(uid)?;
+        if self.uids.get(&pod.key()) == Some(uid) {
+            self.uids.remove(&pod.key());
+        }
+        Some(pod)
+    }
+
+    /// The pod that has this name now.
+    pub(crate) fn uid_of(&self, key: &ObjectKey) -> Option<&Uid> {
+        self.uids.get(key)
     }
 
     pub(crate) fn node(&self, name: &KubeNode) -> Option<&Arc<NodeView>> {
@@ -94,20 +106,20 @@ impl Store {
         self.workers.remove(uid).is_some()
     }
 
-    pub(crate) fn group(&self, key: &ObjectKey) -> Option<&Arc<PodGroupView>> {
-        self.groups.get(key)
+    pub(crate) fn group(&self, gang: &Gang) -> Option<&Arc<PodGroupView>> {
+        self.groups.get(gang)
     }
 
-    pub(crate) fn group_keys(&self) -> Vec<ObjectKey> {
-        self.groups.keys().cloned().collect()
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Gang> {
+        self.groups.keys()
     }
 
-    pub(crate) fn put_group(&mut self, group: PodGroupView) {
-        self.groups.insert(group.metadata.key(), Arc::new(group));
+    pub(crate) fn put_group(&mut self, gang: Gang, group: PodGroupView) {
+        self.groups.insert(gang, Arc::new(group));
     }
 
-    pub(crate) fn drop_group(&mut self, key: &ObjectKey) {
-        self.groups.remove(key);
+    pub(crate) fn drop_group(&mut self, gang: &Gang) {
+        self.groups.remove(gang);
     }
 }
 

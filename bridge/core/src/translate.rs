@@ -10,7 +10,8 @@ use drawbridge_sim::SlurmNode;
 
 use crate::{
     annotations::{AnnotationError, Annotations, Distribution, Layers},
-    config::Config,
+    config::{Config, Uneven},
+    gang::Gang,
     mark::Mark,
     names::Uid,
     slurm::{Memory, Submission, Wishes},
@@ -42,7 +43,10 @@ pub(crate) struct Draft<'a> {
     pub(crate) pods: &'a [&'a PodView],
     /// Annotations that count, the topmost object's first.
     pub(crate) layers: &'a Layers<'a>,
-    pub(crate) is_gang: bool,
+    /// What binds the pods together, if they are a gang.
+    pub(crate) gang: Option<&'a Gang>,
+    /// So many must start together.
+    pub(crate) minimum: usize,
     /// The `activeDeadlineSeconds` of its owners, the shortest.
     pub(crate) owners_deadline: Option<u64>,
 }
@@ -73,6 +77,9 @@ pub(crate) enum Refusal {
     /// What it waits for can't come.
     #[error("{0}")]
     Dependency(String),
+    /// Tasks of one job have one size.
+    #[error("the pods of the gang ask for different amounts; a Slurm job has tasks of one size")]
+    Uneven,
     /// An amount in the pod.
     #[error("{place} asks for `{value}` of {resource}, which is no quantity")]
     Quantity { place: String, resource: String, value: String },
@@ -83,20 +90,38 @@ pub(crate) enum Refusal {
 pub(crate) struct Shape {
     pub(crate) ask: Ask,
     pub(crate) annotations: Annotations,
+    /// What isn't as users may expect.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Something that isn't as users may expect: an event's reason and message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
 }
 
 impl Shape {
     /// Reads the pods and their annotations.
-    pub(crate) fn of(draft: Draft<'_>) -> Result<Self, Refusal> {
+    pub(crate) fn of(config: &Config, draft: Draft<'_>) -> Result<Self, Refusal> {
         let mut ask = Ask::default();
-        for pod in draft.pods {
+        let mut is_uneven = false;
+        for (rank, pod) in draft.pods.iter().enumerate() {
             if pod.is_worker() {
                 return Err(Refusal::Worker);
             }
             unsupported::check(pod)?;
-            ask = ask.max(resources::ask(pod)?);
+            let asked = resources::ask(pod)?;
+            is_uneven |= rank > 0 && asked != ask;
+            ask = ask.max(asked);
         }
-        Ok(Self { ask, annotations: Annotations::read(draft.layers)? })
+        let mut warnings = Vec::new();
+        match (is_uneven, config.gang.uneven) {
+            (false, _) => {}
+            (true, Uneven::Refuse) => return Err(Refusal::Uneven),
+            (true, Uneven::Largest) => warnings.push(uneven(&ask)),
+        }
+        Ok(Self { ask, annotations: Annotations::read(draft.layers)?, warnings })
     }
 
     /// The partition that the job goes to, if anybody named one.
@@ -115,14 +140,15 @@ impl Shape {
         let said = self.annotations.clone();
         let (priority, nice) = self.urgency(config, draft);
         let cpus_per_task = said.cpus_per_task.unwrap_or(self.ask.cpus);
-        let single = (!draft.is_gang).then_some(1);
+        let single = draft.gang.is_none().then_some(1);
         let pods = draft.pods.iter().map(|pod| pod.key()).collect();
         let mark = Mark::new(&config.cluster_id, draft.workload.clone(), pods, cpus_per_task)
+            .gang(draft.gang.cloned(), draft.minimum)
             .cyclic(said.distribution == Distribution::Cyclic)
             .external(external);
         let excluded: BTreeSet<_> =
             excluded_nodes.into_iter().chain(said.exclude.unwrap_or_default()).collect();
-        let job = Submission {
+        let mut job = Submission {
             name: said.job_name.unwrap_or_else(|| draft.name.into()),
             script: (!external).then(|| SCRIPT.into()),
             partition: self.partition(config).map(Into::into),
@@ -136,7 +162,12 @@ impl Shape {
             group_id: said.group_id,
             tasks: u32::try_from(draft.pods.len()).unwrap_or(u32::MAX),
             cpus_per_task,
-            memory: self.memory(config, draft.is_gang, cpus_per_task, said.memory_per_node_mib),
+            memory: self.memory(
+                config,
+                draft.gang.is_some(),
+                cpus_per_task,
+                said.memory_per_node_mib,
+            ),
             tres_per_task: match (&said.gres, self.ask.gpus) {
                 (Some(_), _) | (None, 0) => None,
                 (None, gpus) => Some(format!("gres/gpu:{gpus}")),
@@ -149,9 +180,11 @@ impl Shape {
             priority,
             wishes: self.wishes(draft, dependency, nice),
             exclusive: said.exclusive.unwrap_or(config.exclusive),
-            admin_comment: mark.text(),
+            admin_comment: String::new(),
             mcs_label: config.mcs_label.clone(),
         };
+        let mark = mark.request(job.in_short(&self.annotations.dependency));
+        job.admin_comment = mark.text();
         (mark, job)
     }
 
@@ -208,10 +241,21 @@ impl Shape {
     }
 }
 
+fn uneven(ask: &Ask) -> Warning {
+    let Ask { cpus, memory_mib, gpus } = ask;
+    let memory = memory_mib.map_or(String::new(), |mib| format!(", {mib} MiB"));
+    let gpus = if *gpus == 0 { String::new() } else { format!(", {gpus} GPUs") };
+    let message = format!(
+        "the pods of the gang ask for different amounts, and a Slurm job has tasks of one size: \
+         each gets {cpus} CPUs{memory}{gpus}"
+    );
+    Warning { reason: "UnevenGang", message }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::ClassPriority, slurm::Switches};
+    use crate::{config::ClassPriority, gang::Bond, slurm::Switches};
     use serde_json::{Value, json};
     use std::collections::BTreeMap;
 
@@ -231,13 +275,16 @@ mod tests {
     fn submission(pods: &[PodView], annotations: Value, is_gang: bool) -> Submission {
         let annotations: BTreeMap<String, String> = serde_json::from_value(annotations).unwrap();
         let pods: Vec<_> = pods.iter().collect();
+        let gang = Gang { bond: Bond::PodGroup, key: "a/g".into() };
+        let gang = is_gang.then_some(gang);
         let workload = "w".into();
         let draft = Draft {
             workload: &workload,
             name: "k8s-pod-p",
             pods: &pods,
             layers: &[&annotations],
-            is_gang,
+            gang: gang.as_ref(),
+            minimum: pods.len(),
             owners_deadline: Some(3601),
         };
         let config = Config {
@@ -253,7 +300,7 @@ mod tests {
             dependency: Some("afterok:7".into()),
             external: false,
         };
-        Shape::of(draft).unwrap().submission(&config, draft, around).1
+        Shape::of(&config, draft).unwrap().submission(&config, draft, around).1
     }
 
     #[test]
@@ -263,7 +310,7 @@ mod tests {
         assert_eq!((job.min_nodes, job.max_nodes), (Some(1), Some(1)));
         assert_eq!(job.excluded_nodes, ["n9".into()]);
         assert!(!job.exclusive, "nodes are shared by default");
-        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"version":1,"workload":"w"}"#);
+        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"request":"c79b0f15d8026c11","version":1,"workload":"w"}"#);
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Kubernetes objects as far as we read them. Everything else stays with the API server.
 
+mod group;
+
 use std::collections::BTreeMap;
 
 use drawbridge_sim::{Epoch, Time};
 use serde::Deserialize;
 use serde_json::Value;
+
+pub(crate) use group::{PodGroupView, SCHEDULED, SchedulingGroup};
 
 use crate::names::{
     FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL, Uid,
@@ -70,6 +74,7 @@ pub(crate) struct PodSpec {
     pub(crate) affinity: Affinity,
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) scheduling_gates: Vec<Value>,
+    pub(crate) scheduling_group: Option<SchedulingGroup>,
     pub(crate) resource_claims: Vec<Value>,
     pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
     pub(crate) volumes: Vec<Volume>,
@@ -235,21 +240,6 @@ pub(crate) struct Taint {
     pub(crate) effect: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_added: Option<String>,
-}
-
-/// A PodGroup of `scheduling.x-k8s.io`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct PodGroupView {
-    pub(crate) metadata: Meta,
-    #[serde(default)]
-    pub(crate) spec: PodGroupSpec,
-}
-
-/// What a group asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct PodGroupSpec {
-    pub(crate) min_member: u32,
 }
 
 impl Meta {

@@ -5,7 +5,7 @@
 //!  Gathering ─▶ Submitting ─▶ Marking ─────────▶ Waiting ─────────▶ Placing ─────────▶ Binding
 //!   ▲  ▲  ▲        │   │                                                                 │
 //!   │  │  │ found  │   │ no answer                                                all bound
-//!   │  │  └────── Doubtful                                                               ▼
+//!   │  │  └────── Doubtful         Waiting ⇄ Revising: its pods or their wishes changed   ▼
 //!   │  └── BackingOff, Refused, Blocked ◀── Slurm, or we, said no                     Running
 //!   │                                                                                    │
 //!   │   pods left that still want a place         job over, or queued again              │
@@ -21,6 +21,7 @@
 mod errands;
 mod gather;
 mod oversee;
+mod revise;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,13 +32,15 @@ use crate::{
     context::Context,
     explain,
     facts::FactSubject,
+    gang::{Gang, Roster},
     input::{CallId, SlurmFault, SlurmReply},
     jobs::{Jobs, OurJob},
     mark::Mark,
-    names::{KubeNode, ObjectKey, Uid},
+    names::{KubeNode, Uid},
     outbox::Alarm,
     poller::{LATE, Need},
     slurm::Submission,
+    store::Store,
     view::PodView,
 };
 
@@ -77,6 +80,8 @@ pub(crate) enum Stage {
     Marking { job: JobId },
     /// The job waits in Slurm's queue.
     Waiting { job: JobId },
+    /// The job, or what is written on it, is changed in Slurm.
+    Revising { job: JobId, mark: Box<Mark> },
     /// Its pods get their node's name.
     Placing { job: JobId, seats: Seats },
     /// Its pods are bound.
@@ -95,8 +100,14 @@ pub(crate) enum Stage {
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) id: Uid,
-    /// The PodGroup, if it is a gang.
-    pub(crate) group: Option<ObjectKey>,
+    /// What binds its pods together, if it is a gang.
+    pub(crate) gang: Option<Gang>,
+    /// Its pods wait for their gang's group, or for an earlier generation to end.
+    pub(crate) is_parked: bool,
+    /// The pod came too late for its gang.
+    pub(crate) stands_alone: bool,
+    /// The pod's owners make it part of this gang.
+    pub(crate) leaves_for: Option<Roster>,
     pub(crate) members: BTreeSet<Uid>,
     pub(crate) stage: Stage,
     /// When a pod last joined.
@@ -115,15 +126,26 @@ pub(crate) struct Workload {
     suspicion: Option<CallId>,
     /// Why the last job was given back, until one runs.
     setback: Option<String>,
+    /// All of its pods were bound once.
+    was_whole: bool,
+    /// Its group says already that its pods have been placed.
+    announced: bool,
+    /// Its pods say already what isn't as their users may expect.
+    warned: bool,
+    /// What became of changes to its job.
+    revisions: revise::Revisions,
     /// Pods that don't belong to the job that was found: each is a workload of its own.
     pub(crate) strangers: BTreeSet<Uid>,
 }
 
 impl Workload {
-    pub(crate) fn new(id: Uid, group: Option<ObjectKey>) -> Self {
+    pub(crate) fn new(id: Uid, gang: Option<Gang>) -> Self {
         Self {
             id,
-            group,
+            gang,
+            is_parked: false,
+            stands_alone: false,
+            leaves_for: None,
             members: BTreeSet::new(),
             stage: Stage::Gathering,
             joined_at: Time::ZERO,
@@ -134,6 +156,10 @@ impl Workload {
             was_bound: false,
             suspicion: None,
             setback: None,
+            was_whole: false,
+            announced: false,
+            warned: false,
+            revisions: revise::Revisions::default(),
             strangers: BTreeSet::new(),
         }
     }
@@ -151,23 +177,24 @@ impl Workload {
     }
 
     /// Whether a pod that comes now still belongs to it.
-    pub(crate) fn takes(&self, jobs: &Jobs, pod: &PodView) -> Taking {
+    pub(crate) fn takes(&self, store: &Store, jobs: &Jobs, pod: &PodView) -> Taking {
         match &self.stage {
             Stage::Gathering
             | Stage::BackingOff { .. }
             | Stage::Refused { .. }
-            | Stage::Blocked { .. } => Taking::Yes,
+            | Stage::Blocked { .. }
+            | Stage::Submitting { .. }
+            | Stage::Doubtful { .. } => Taking::Yes,
             Stage::Evicting { .. } | Stage::Ending { .. } | Stage::Closed => Taking::Later,
-            Stage::Submitting { mark, .. } if mark.pods.contains(&pod.key()) => Taking::Yes,
-            Stage::Submitting { .. } => Taking::No,
-            Stage::Doubtful { .. } => Taking::Yes,
             Stage::Marking { job }
             | Stage::Waiting { job }
+            | Stage::Revising { job, .. }
             | Stage::Placing { job, .. }
             | Stage::Binding { job, .. }
             | Stage::Running { job } => {
-                let pods = jobs.get(*job).map_or(&[][..], OurJob::pods);
-                if pods.contains(&pod.key()) { Taking::Yes } else { Taking::No }
+                let has_room =
+                    |job| OurJob::may_change(job) || job.lists(pod) || self.has_room(store, job);
+                if jobs.get(*job).is_none_or(has_room) { Taking::Yes } else { Taking::No }
             }
         }
     }
@@ -190,6 +217,7 @@ impl Workload {
             | Stage::Doubtful { .. }
             | Stage::Marking { .. }
             | Stage::Waiting { .. }
+            | Stage::Revising { .. }
             | Stage::Placing { .. }
             | Stage::Binding { .. }
             | Stage::Evicting { .. }
@@ -199,8 +227,8 @@ impl Workload {
 
     /// What facts about it are about.
     pub(crate) fn subject(&self, context: &Context<'_>) -> FactSubject {
-        match (&self.group, self.views(context).next()) {
-            (Some(group), _) => FactSubject::Gang(group.clone()),
+        match (&self.gang, self.views(context).next()) {
+            (Some(gang), _) => FactSubject::Gang(gang.key.clone()),
             (None, Some(pod)) => FactSubject::Pod(pod.key()),
             (None, None) => FactSubject::Bridge,
         }
@@ -226,6 +254,7 @@ impl Workload {
         if matches!(next, Stage::Running { .. }) {
             self.failures = 0;
             self.setback = None;
+            self.was_whole = true;
         }
         explain::tell_entry(self, context, &next);
         if let Stage::Refused { words, .. } | Stage::Blocked { words, .. } = &next {
@@ -241,7 +270,7 @@ impl Workload {
         self.note_outcomes(context);
         match self.stage.clone() {
             Stage::Gathering => self.gather(context),
-            Stage::Submitting { .. } | Stage::Closed => None,
+            Stage::Submitting { .. } | Stage::Revising { .. } | Stage::Closed => None,
             Stage::Doubtful { since, second } => self.look_for_job(context, since, second),
             Stage::BackingOff { until, .. } => self.rest_until(context, until),
             Stage::Refused { until, words, job } => {
@@ -251,16 +280,19 @@ impl Workload {
             Stage::Marking { job } => {
                 self.oversee(context, job).or_else(|| self.marked(context, job))
             }
-            Stage::Waiting { job } => {
-                self.oversee(context, job).or_else(|| self.allocated(context, job))
-            }
+            Stage::Waiting { job } => self
+                .oversee(context, job)
+                .or_else(|| self.allocated(context, job))
+                .or_else(|| self.revise(context, job)),
             Stage::Placing { job, seats } => {
                 self.oversee(context, job).or_else(|| self.placed(context, job, &seats))
             }
             Stage::Binding { job, since, .. } => {
                 self.oversee(context, job).or_else(|| self.bound(context, job, since))
             }
-            Stage::Running { job } => self.oversee(context, job),
+            Stage::Running { job } => {
+                self.oversee(context, job).or_else(|| self.refill(context, job))
+            }
             Stage::Evicting { job, .. } => self.evicted(context, job),
             Stage::Ending { job, since } => self.ended(context, job, since),
         }
@@ -279,6 +311,7 @@ impl Workload {
             Ok(SlurmReply::Submitted { job }) => {
                 let since = context.out.last_call();
                 explain::tell_submitted(self, context, job, &submission);
+                self.revisions = revise::Revisions::begin(&mark, submission);
                 context.jobs.expect(job, self.id.clone(), Some(*mark), since);
                 Stage::Marking { job }
             }
@@ -359,6 +392,11 @@ impl Workload {
         self.told.as_deref() == Some(words)
     }
 
+    /// How many pods must start together.
+    pub(crate) fn needed(&self) -> usize {
+        self.minimum
+    }
+
     /// Whether nobody has joined for a while.
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
         self.joined_at + gather::QUIET <= now
@@ -385,7 +423,7 @@ pub(crate) enum Taking {
 }
 
 /// The names of all stages.
-pub const STAGES: [&str; 14] = [
+pub const STAGES: [&str; 15] = [
     "gathering",
     "submitting",
     "doubtful",
@@ -394,6 +432,7 @@ pub const STAGES: [&str; 14] = [
     "blocked",
     "marking",
     "waiting",
+    "revising",
     "placing",
     "binding",
     "running",
@@ -414,6 +453,7 @@ impl Stage {
             Self::Blocked { .. } => "blocked",
             Self::Marking { .. } => "marking",
             Self::Waiting { .. } => "waiting",
+            Self::Revising { .. } => "revising",
             Self::Placing { .. } => "placing",
             Self::Binding { .. } => "binding",
             Self::Running { .. } => "running",
@@ -427,6 +467,7 @@ impl Stage {
         match self {
             Self::Marking { job }
             | Self::Waiting { job }
+            | Self::Revising { job, .. }
             | Self::Placing { job, .. }
             | Self::Binding { job, .. }
             | Self::Running { job }

@@ -2,7 +2,7 @@
 
 use drawbridge_core::{
     NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
-    slurm::{ApiVersion, ObservedJob, ObservedState},
+    slurm::{ApiVersion, ObservedJob, ObservedState, Submission},
 };
 use drawbridge_sim::JobId;
 
@@ -28,6 +28,9 @@ pub fn encode(request: &SlurmRequest, version: ApiVersion) -> Result<HttpRequest
         SlurmRequest::Cancel { job, signal } => cancel(*job, signal.as_deref()).request(version),
         SlurmRequest::Nodes => Nodes.request(version),
         SlurmRequest::Remark { job, admin_comment } => remark(*job, admin_comment).request(version),
+        SlurmRequest::Revise { job, from, to } => {
+            revise(*job, from.as_deref(), to).request(version)
+        }
         SlurmRequest::UpdateNode { node, state, reason } => {
             let change = node_change(*state, reason);
             UpdateNode { node: node.to_string(), change }.request(version)
@@ -46,7 +49,7 @@ pub(crate) fn name(request: &SlurmRequest) -> &'static str {
         SlurmRequest::Jobs => JobSketches::NAME,
         SlurmRequest::Cancel { .. } => Cancel::NAME,
         SlurmRequest::Nodes => Nodes::NAME,
-        SlurmRequest::Remark { .. } => UpdateJob::NAME,
+        SlurmRequest::Remark { .. } | SlurmRequest::Revise { .. } => UpdateJob::NAME,
         SlurmRequest::UpdateNode { .. } => UpdateNode::NAME,
     }
 }
@@ -89,6 +92,10 @@ pub fn decode(request: &SlurmRequest, reply: &Reply<'_>) -> Result<SlurmReply, S
             remark(*job, admin_comment).answer(reply)?;
             SlurmReply::Done
         }
+        SlurmRequest::Revise { job, from, to } => {
+            revise(*job, from.as_deref(), to).answer(reply)?;
+            SlurmReply::Done
+        }
         SlurmRequest::UpdateNode { node, state, reason } => {
             let change = node_change(*state, reason);
             UpdateNode { node: node.to_string(), change }.answer(reply)?;
@@ -127,6 +134,10 @@ fn remark(job: JobId, admin_comment: &str) -> UpdateJob {
         job: job.to_string(),
         change: JobDescription { admin_comment, ..JobDescription::default() },
     }
+}
+
+fn revise(job: JobId, from: Option<&Submission>, to: &Submission) -> UpdateJob {
+    UpdateJob { job: job.to_string(), change: JobDescription::revision(from, to) }
 }
 
 /// A resumed node keeps no reason: slurmctld clears it.

@@ -21,7 +21,7 @@ use super::{
 const CHANGEABLE: &[&str] = &[
     "admin_comment", "begin_time", "comment", "constraints", "cpus_per_task", "deadline", "dependency",
     "excluded_nodes", "hold", "job_id", "licenses", "maximum_nodes", "memory_per_cpu",
-    "memory_per_node", "minimum_nodes", "name", "nice", "nodes", "partition", "priority", "requeue",
+    "memory_per_node", "minimum_cpus", "minimum_nodes", "name", "nice", "nodes", "partition", "priority", "requeue",
     "required_nodes", "tasks", "time_limit", "time_minimum",
 ];
 
@@ -125,6 +125,7 @@ fn changes(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<JobUpdate, Tro
         partitions,
         nodes: nodes(job, fields)?,
         tasks: count(fields, "tasks"),
+        cpus: count(fields, "minimum_cpus"),
         cpus_per_task: count(fields, "cpus_per_task"),
         memory: number("memory_per_node")
             .map(MemoryAsk::PerNode)
@@ -140,11 +141,13 @@ fn changes(call: &Call<'_>, job: &Job, fields: &Fields) -> Result<JobUpdate, Tro
     })
 }
 
+/// An empty list changes nothing; a list with an empty name takes all names away.
 fn names(fields: &Fields, key: &str) -> Result<Option<Vec<SlurmNode>>, Trouble> {
-    if !fields.has(key) {
+    let names = fields.list(key);
+    if names.is_empty() {
         return Ok(None);
     }
-    let names = expand_hostlist(&fields.list(key).join(","));
+    let names = expand_hostlist(&names.join(","));
     let names = names.map_err(|_| failed(SlurmError::InvalidNodeName))?;
     Ok(Some(names.into_iter().map(SlurmNode::from).collect()))
 }

@@ -19,9 +19,9 @@ impl Ownership {
 
     pub(super) fn check(&self, request: &SlurmRequest, slurm: &Slurmctld) -> Option<String> {
         match request {
-            SlurmRequest::Cancel { job, .. } | SlurmRequest::Remark { job, .. } => {
-                self.job(*job, slurm)
-            }
+            SlurmRequest::Cancel { job, .. }
+            | SlurmRequest::Remark { job, .. }
+            | SlurmRequest::Revise { job, .. } => self.job(*job, slurm),
             SlurmRequest::UpdateNode { node, state, .. } => Self::node(node, *state, slurm),
             SlurmRequest::Submit(_)
             | SlurmRequest::Ping
@@ -36,7 +36,7 @@ impl Ownership {
     fn job(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let comment = &slurm.job(job)?.submission.admin_comment;
         let is_ours = is_marked(comment, &self.cluster);
-        (!is_ours).then(|| format!("I6: the bridge ended job {job}, which is not its own"))
+        (!is_ours).then(|| format!("I6: the bridge ended or changed job {job}, which is not its own"))
     }
 
     fn node(node: &SlurmNode, state: NodeTarget, slurm: &Slurmctld) -> Option<String> {

@@ -276,6 +276,7 @@ pub(super) fn metric(effect: &Effect) -> &'static str {
             SlurmRequest::Cancel { signal: Some(_), .. } => "bridge.slurm.signal",
             SlurmRequest::Nodes => "bridge.slurm.nodes",
             SlurmRequest::Remark { .. } => "bridge.slurm.remark",
+            SlurmRequest::Revise { .. } => "bridge.slurm.revise",
             SlurmRequest::UpdateNode { .. } => "bridge.slurm.updateNode",
         },
         Effect::Kube { request, .. } if request.path.ends_with("/binding") => "bridge.kube.bind",

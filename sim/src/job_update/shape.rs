@@ -9,6 +9,18 @@ impl Slurmctld {
         job: JobId,
         update: &JobUpdate,
     ) -> Result<(), SlurmError> {
+        self.change_numbers(job, update)?;
+        let Some(cpus) = update.cpus else {
+            return Ok(());
+        };
+        self.pending(job)?;
+        if let Some(record) = self.job_mut(job) {
+            std::sync::Arc::make_mut(&mut record.ask).min_cpus = cpus;
+        }
+        Ok(())
+    }
+
+    fn change_numbers(&mut self, job: JobId, update: &JobUpdate) -> Result<(), SlurmError> {
         let JobUpdate { nodes, tasks, cpus_per_task, required_nodes, excluded_nodes, .. } = update;
         if nodes.is_none()
             && tasks.is_none()

@@ -1,9 +1,14 @@
 //! Which workload a pod belongs to.
 //!
-//! A pod without a group is a workload of its own, known by its uid. A pod whose label names a
-//! PodGroup of its namespace belongs to the gang, known by the group's uid. While the group doesn't
-//! exist, or an earlier generation of it is ending, its pods are parked. A pod that comes after the
-//! gang's job was submitted gets a job of its own.
+//! ```text
+//!  a job of ours lists it ─────────▶ that job's workload
+//!  it names a PodGroup ────────────▶ the gang, known by the group's uid · no such group: parked
+//!  neither ────────────────────────▶ a workload of its own, known by its uid …
+//!                                     … until its owners are read and make it part of a gang
+//! ```
+//!
+//! While an earlier generation of a gang ends, its pods are parked. A pod that comes when the gang's job has
+//! its nodes and no place is free gets a job of its own.
 
 use std::sync::Arc;
 
@@ -12,7 +17,9 @@ use drawbridge_sim::JobId;
 use super::Bridge;
 use crate::{
     ending::Farewell,
-    names::{ObjectKey, Uid},
+    gang::{self, Gang, Roster},
+    jobs::OurJob,
+    names::Uid,
     plants::{self, Plant},
     view::PodView,
     workload::{Taking, Workload},
@@ -73,10 +80,15 @@ impl Bridge {
         if pod.is_terminal() && (is_forgotten || !pod.has_finalizer()) {
             return;
         }
-        let group = pod.group().filter(|_| !self.has_own_job(&pod));
-        match group {
-            None => self.house_alone(uid),
-            Some(group) => self.house_in_gang(&pod, &group),
+        if self.has_own_job(&pod) {
+            return self.house_alone(uid);
+        }
+        match Gang::named_by(&pod) {
+            Some(group) => self.house_in_group(&pod, group),
+            None => match self.gang_by_job(&pod) {
+                Some((id, gang)) => self.house_in_gang(&pod, id, gang),
+                None => self.house_alone(uid),
+            },
         }
     }
 
@@ -84,21 +96,41 @@ impl Bridge {
     fn has_own_job(&self, pod: &PodView) -> bool {
         let label = pod.job_label().and_then(|label| label.parse().ok()).map(JobId);
         let labelled = label.and_then(|job| self.jobs.get(job));
-        labelled.is_some_and(|job| job.workload == *pod.uid())
-            || self.jobs.live_of(pod.uid()).next().is_some()
+        labelled.is_some_and(|job| job.workload == *pod.uid() && job.gang().is_none())
+            || self.jobs.live_of(pod.uid()).any(|(_, job)| job.gang().is_none())
     }
 
-    fn house_in_gang(&mut self, pod: &PodView, group: &ObjectKey) {
-        let found = plants::namesake(&self.config, &self.store, group);
-        let Some(id) = self.store.group(&found).map(|group| group.metadata.uid.clone()) else {
-            return self.move_in(parked(group), Some(group), pod.uid());
-        };
-        let taking =
-            self.workloads.get(&id).map_or(Taking::Yes, |gang| gang.takes(&self.jobs, pod));
+    /// The gang whose job lists the pod, as far as that can be told without its owners.
+    fn gang_by_job(&self, pod: &PodView) -> Option<(Uid, Gang)> {
+        let mut claims = gang::claims(pod, &self.store);
+        claims.push(pod.uid().clone());
+        claims.into_iter().find_map(|id| {
+            let ours = |(_, job): (_, &OurJob)| job.gang().filter(|_| job.lists(pod)).cloned();
+            let gang = self.jobs.live_of(&id).find_map(ours)?;
+            Some((id, gang))
+        })
+    }
+
+    fn house_in_group(&mut self, pod: &PodView, group: Gang) {
+        let found = plants::namesake(&self.config, &self.store, &group);
+        match self.store.group(&found) {
+            None => self.park(group, pod.uid()),
+            // Nothing binds its pods but a name.
+            Some(found) if found.is_basic() => self.house_alone(pod.uid()),
+            Some(found) => {
+                let id = found.metadata.uid.clone();
+                self.house_in_gang(pod, id, group);
+            }
+        }
+    }
+
+    fn house_in_gang(&mut self, pod: &PodView, id: Uid, gang: Gang) {
+        let known = self.workloads.get(&id);
+        let taking = known.map_or(Taking::Yes, |gang| gang.takes(&self.store, &self.jobs, pod));
         match taking {
-            Taking::Yes => self.move_in(id, Some(group), pod.uid()),
-            Taking::No => self.house_alone(pod.uid()),
-            Taking::Later => self.move_in(parked(group), Some(group), pod.uid()),
+            Taking::Yes => self.move_in(id, Some(gang), pod.uid()),
+            Taking::No => self.part(pod.uid()),
+            Taking::Later => self.park(gang, pod.uid()),
         }
     }
 
@@ -107,13 +139,40 @@ impl Bridge {
         self.move_in(pod.clone(), None, pod);
     }
 
-    fn move_in(&mut self, id: Uid, group: Option<&ObjectKey>, pod: &Uid) {
+    /// Makes a pod that came too late for its gang a workload of its own.
+    pub(super) fn part(&mut self, pod: &Uid) {
+        self.house_alone(pod);
+        if let Some(workload) = self.workloads.get_mut(pod) {
+            workload.stands_alone = true;
+        }
+    }
+
+    /// Lets the pod wait until its gang can take it.
+    fn park(&mut self, gang: Gang, pod: &Uid) {
+        let id = parked(&gang);
+        self.move_in(id.clone(), Some(gang), pod);
+        if let Some(workload) = self.workloads.get_mut(&id) {
+            workload.is_parked = true;
+        }
+    }
+
+    fn move_in(&mut self, id: Uid, gang: Option<Gang>, pod: &Uid) {
         let now = self.out.now();
-        let new = || Workload::new(id.clone(), group.cloned());
+        let new = || Workload::new(id.clone(), gang);
         let workload = self.workloads.entry(id.clone()).or_insert_with(new);
         workload.join(now, pod.clone());
         self.homes.insert(pod.clone(), id.clone());
         self.touched.insert(id);
+    }
+
+    /// The pod's owners turned out to make it part of a gang.
+    pub(super) fn move_to_gang(&mut self, pods: impl IntoIterator<Item = Uid>, roster: &Roster) {
+        for uid in pods {
+            self.homes.remove(&uid);
+            if let Some(pod) = self.store.pod(&uid).cloned() {
+                self.house_in_gang(&pod, roster.id.clone(), roster.gang.clone());
+            }
+        }
     }
 
     pub(super) fn touch_home_of(&mut self, pod: &Uid) {
@@ -139,17 +198,17 @@ impl Bridge {
         for pod in &workload.members {
             self.homes.remove(pod);
         }
-        if let Some(group) = &workload.group {
-            self.rehouse(group);
+        if let Some(gang) = &workload.gang {
+            self.rehouse(gang);
         }
     }
 
-    /// The group appeared, or an earlier generation of it is closed: its parked pods move.
-    pub(super) fn rehouse(&mut self, group: &ObjectKey) {
-        if self.store.group(group).is_none() {
+    /// The group appeared, or an earlier generation of the gang is closed: its parked pods move.
+    pub(super) fn rehouse(&mut self, gang: &Gang) {
+        if gang.needs_a_group() && self.store.group(gang).is_none() {
             return;
         }
-        let Some(parked) = self.workloads.remove(&parked(group)) else {
+        let Some(parked) = self.workloads.remove(&parked(gang)) else {
             return;
         };
         self.count(parked.need(), false);
@@ -162,7 +221,7 @@ impl Bridge {
     }
 }
 
-/// Where pods wait for their group.
-fn parked(group: &ObjectKey) -> Uid {
-    format!("group:{group}").into()
+/// Where pods wait for their gang.
+fn parked(gang: &Gang) -> Uid {
+    format!("parked:{gang}").into()
 }

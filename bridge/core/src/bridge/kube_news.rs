@@ -8,7 +8,8 @@ use super::Bridge;
 use crate::{
     desk::Verdict,
     explain,
-    informer::{News, Resource},
+    gang::{Bond, Gang},
+    informer::{Informer, News, Resource},
     input::{CallId, KubeReply, Lost, StreamId, WatchEvent},
     names::{ObjectKey, Uid},
     outbox::Purpose,
@@ -43,6 +44,7 @@ impl Bridge {
             Purpose::Lease => self.lease_replied(&outcome),
             Purpose::Note
             | Purpose::Submit(_)
+            | Purpose::Revise(_)
             | Purpose::States
             | Purpose::AllJobs
             | Purpose::Job(_)
@@ -112,11 +114,13 @@ impl Bridge {
                 self.mapping_is_stale |= !gone.is_empty();
                 gone.iter().for_each(|name| self.store.drop_node(name));
             }
-            Resource::PodGroups => {
-                let listed: BTreeSet<_> = items.iter().filter_map(key).collect();
-                for group in self.store.group_keys().iter().filter(|key| !listed.contains(*key)) {
-                    self.store.drop_group(group);
-                }
+            Resource::PodGroups | Resource::SchedulingGroups => {
+                let listed: BTreeSet<_> =
+                    items.iter().filter_map(|item| gang(resource, item)).collect();
+                let known = self.store.groups().filter(|known| Some(known.bond) == bond(resource));
+                let gone: Vec<_> =
+                    known.filter(|known| !listed.contains(*known)).cloned().collect();
+                gone.iter().for_each(|group| self.store.drop_group(group));
             }
         }
         items.iter().for_each(|item| self.change(resource, item));
@@ -139,13 +143,16 @@ impl Bridge {
                     self.put_node(node);
                 }
             }
-            Resource::PodGroups => {
-                if let Some(group) = self.parse::<PodGroupView>(object) {
-                    let (key, uid) = (group.metadata.key(), group.metadata.uid.clone());
-                    self.store.put_group(group);
+            Resource::PodGroups | Resource::SchedulingGroups => {
+                if let (Some(group), Some(gang)) =
+                    (self.parse::<PodGroupView>(object), gang(resource, object))
+                {
+                    let uid = group.metadata.uid.clone();
+                    let path = self.informers.get(&resource).map_or("", Informer::path);
+                    self.store.put_group(gang.clone(), group.found_at(path));
                     self.touched.insert(uid);
                     if self.synced {
-                        self.rehouse(&key);
+                        self.rehouse(&gang);
                     }
                 }
             }
@@ -168,9 +175,9 @@ impl Bridge {
                     self.mapping_is_stale = true;
                 }
             }
-            Resource::PodGroups => {
-                if let Some(key) = key(object) {
-                    self.store.drop_group(&key);
+            Resource::PodGroups | Resource::SchedulingGroups => {
+                if let Some(gang) = gang(resource, object) {
+                    self.store.drop_group(&gang);
                     self.touched.insert(uid);
                 }
             }
@@ -226,7 +233,18 @@ fn uids(items: &[Value]) -> BTreeSet<Uid> {
     items.iter().filter_map(|item| item["metadata"]["uid"].as_str()).map(Uid::from).collect()
 }
 
-fn key(object: &Value) -> Option<ObjectKey> {
+/// What groups of this resource are to their pods.
+fn bond(resource: Resource) -> Option<Bond> {
+    match resource {
+        Resource::PodGroups => Some(Bond::PodGroup),
+        Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
+        Resource::Pods | Resource::Workers | Resource::Nodes => None,
+    }
+}
+
+/// The gang that a group makes.
+fn gang(resource: Resource, object: &Value) -> Option<Gang> {
     let meta = &object["metadata"];
-    Some(ObjectKey::new(meta["namespace"].as_str()?, meta["name"].as_str()?))
+    let key = ObjectKey::new(meta["namespace"].as_str()?, meta["name"].as_str()?);
+    Some(Gang { bond: bond(resource)?, key })
 }

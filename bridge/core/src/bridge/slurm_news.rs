@@ -4,6 +4,7 @@ use drawbridge_sim::JobId;
 
 use super::Bridge;
 use crate::{
+    context::Context,
     ending::Progress,
     input::{CallId, SlurmFault, SlurmReply},
     jobs::OurJob,
@@ -12,7 +13,7 @@ use crate::{
     outbox::Purpose,
     plants::{self, Plant},
     slurm::{NodeInfo, ObservedJob, ObservedState},
-    workload::Stage,
+    workload::{Stage, Workload},
 };
 
 type Outcome = Result<SlurmReply, SlurmFault>;
@@ -34,6 +35,7 @@ impl Bridge {
         }
         match purpose {
             Purpose::Submit(workload) => self.submit_replied(&workload, outcome),
+            Purpose::Revise(workload) => self.revise_replied(&workload, outcome),
             Purpose::States => self.states_replied(outcome),
             Purpose::AllJobs => self.all_jobs_replied(call, outcome),
             Purpose::Job(job) => self.job_replied(call, job, outcome),
@@ -61,10 +63,19 @@ impl Bridge {
     }
 
     fn submit_replied(&mut self, id: &Uid, outcome: Outcome) {
+        self.told(id, |workload, context| workload.submitted(context, outcome));
+    }
+
+    fn revise_replied(&mut self, id: &Uid, outcome: Outcome) {
+        self.told(id, |workload, context| workload.revised(context, outcome));
+    }
+
+    /// Lets a workload hear what came of its request.
+    fn told(&mut self, id: &Uid, hear: impl FnOnce(&mut Workload, &mut Context<'_>)) {
         self.gate.leave(id);
         if let Some(mut workload) = self.workloads.remove(id) {
             self.count(workload.need(), false);
-            workload.submitted(&mut self.context(), outcome);
+            hear(&mut workload, &mut self.context());
             self.count(workload.need(), true);
             self.workloads.insert(id.clone(), workload);
             self.touched.insert(id.clone());

@@ -21,6 +21,7 @@ impl SlurmRequest {
             Self::Submit(_)
             | Self::Cancel { .. }
             | Self::Remark { .. }
+            | Self::Revise { .. }
             | Self::UpdateNode { .. } => false,
         }
     }
@@ -46,7 +47,8 @@ impl fmt::Display for SlurmRequest {
             Self::Jobs => f.write_str("read all jobs"),
             Self::Cancel { job, signal: None } => write!(f, "cancel job {job}"),
             Self::Cancel { job, signal: Some(signal) } => write!(f, "send {signal} to job {job}"),
-            Self::Remark { job, .. } => write!(f, "write on job {job} how its pods ended"),
+            Self::Remark { job, .. } => write!(f, "write on job {job} what became of its pods"),
+            Self::Revise { job, to, .. } => write!(f, "change job {job} to {}", explain::shape(to)),
             Self::Nodes => f.write_str("read all Slurm nodes"),
             Self::UpdateNode { node, state: NodeTarget::Drain, reason } => {
                 write!(f, "drain Slurm node {node}: {reason}")

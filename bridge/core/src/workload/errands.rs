@@ -4,13 +4,14 @@ use drawbridge_sim::JobId;
 
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
-    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, ranks::rank,
-    slurm::ObservedState, view::PodView,
+    context::Context, desk::Errand, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
+    ranks::rank, slurm::ObservedState, view::PodView,
 };
 
 impl Workload {
     /// Gives each pod its errand, where nothing else is out about it.
-    pub(super) fn run_errands(&self, context: &mut Context<'_>) {
+    pub(super) fn run_errands(&mut self, context: &mut Context<'_>) {
+        self.announce(context);
         let explanation = explain::waiting(self, context);
         let mut pods: Vec<&PodView> = self.views(context).collect();
         pods.sort_by_cached_key(|pod| rank(pod));
@@ -24,6 +25,21 @@ impl Workload {
                 context.desks.send(context.out, context.author, pod, errand);
             }
         }
+    }
+
+    /// Says once on a group of `scheduling.k8s.io` that its pods have been placed.
+    fn announce(&mut self, context: &mut Context<'_>) {
+        let is_placed = matches!(self.stage, Stage::Running { .. });
+        let Some(gang) = self.gang.as_ref().filter(|_| is_placed && !self.announced) else {
+            return;
+        };
+        let group = gang.group(context.store).filter(|_| gang.bond == Bond::SchedulingGroup);
+        let group = group.filter(|group| !group.says_scheduled());
+        let request = group.and_then(|it| context.author.group_scheduled(context.out.now(), it));
+        if let Some(request) = request {
+            context.out.kube(Purpose::Note, request);
+        }
+        self.announced = true;
     }
 
     fn errand(
@@ -46,7 +62,9 @@ impl Workload {
         match &self.stage {
             Stage::Marking { job } | Stage::Waiting { job } => {
                 let marked = pod.job_label() == Some(&job.to_string()) && pod.has_finalizer();
-                (pod.wants_a_place() && !marked).then_some(Errand::Mark(*job))
+                // Whom the job doesn't list yet it must not be told to hold.
+                let listed = context.job(*job).is_none_or(|job| job.lists(pod));
+                (pod.wants_a_place() && listed && !marked).then_some(Errand::Mark(*job))
             }
             Stage::Placing { seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
@@ -68,6 +86,7 @@ impl Workload {
             | Stage::BackingOff { .. }
             | Stage::Refused { .. }
             | Stage::Blocked { .. }
+            | Stage::Revising { .. }
             | Stage::Running { .. }
             | Stage::Ending { .. }
             | Stage::Closed => None,
@@ -80,6 +99,7 @@ impl Workload {
         match &self.stage {
             Stage::Marking { .. }
             | Stage::Waiting { .. }
+            | Stage::Revising { .. }
             | Stage::Placing { .. }
             | Stage::Binding { .. }
             | Stage::Running { .. }

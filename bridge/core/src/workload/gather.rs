@@ -6,38 +6,52 @@ use drawbridge_sim::{JobId, Span, Time};
 
 use super::{Stage, Workload};
 use crate::{
+    annotations,
     backoff::Backoff,
     candidates,
-    config::Placeholder,
+    config::{Config, Placeholder, Surplus},
     context::Context,
     effect::SlurmRequest,
     ending::Farewell,
     explain,
+    gang::Roster,
     jobs::{OurJob, Standing},
     mark::Mark,
     outbox::{Alarm, Purpose},
-    owners::Chain,
+    owners::{Chain, FRESH},
     plants::Plant,
     ranks::rank,
+    requests::Note,
     slurm::Submission,
-    translate::{Draft, Refusal, Resolved, Shape, Surroundings, resolve},
-    view::PodView,
+    translate::{Draft, Refusal, Resolved, Shape, Surroundings, Warning, resolve},
+    view::{PodGroupView, PodView},
 };
 
 /// A gang is complete when nobody came for this long.
 pub(super) const QUIET: Span = Span::secs(1);
 
+/// So old may be what is known of the owners of a job that waits.
+const RARELY: Span = Span::mins(5);
+
 /// After so long it is looked again whether what a workload waits for has its job.
 const LOOK_AGAIN: Span = Span::secs(2);
 
 /// What a workload comes to as a job.
-enum Drafted {
+pub(super) enum Drafted {
     /// Pods, owners or the group are missing.
     NotYet,
     /// What it depends on has no job yet.
     Blocked(String),
     Refused(Refusal),
-    Ready(Box<Mark>, Box<Submission>),
+    Ready(Ready),
+}
+
+/// A job that can be submitted.
+pub(super) struct Ready {
+    pub(super) mark: Box<Mark>,
+    pub(super) job: Box<Submission>,
+    /// What isn't as its users may expect.
+    warnings: Vec<Warning>,
 }
 
 impl Workload {
@@ -56,14 +70,29 @@ impl Workload {
             Drafted::NotYet => None,
             Drafted::Blocked(words) => Some(Self::blocked(context.now(), words)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
-            Drafted::Ready(mark, job) => {
+            Drafted::Ready(Ready { mark, job, warnings }) => {
                 if !context.gate.enter(&self.id) {
                     return None;
                 }
-                context
-                    .out
-                    .slurm(Purpose::Submit(self.id.clone()), SlurmRequest::Submit(job.clone()));
+                self.warn(context, &warnings);
+                let request = SlurmRequest::Submit(job.clone());
+                context.out.slurm(Purpose::Submit(self.id.clone()), request);
                 Some(Stage::Submitting { mark, job })
+            }
+        }
+    }
+
+    /// Says on every pod what isn't as its users may expect, once.
+    fn warn(&mut self, context: &mut Context<'_>, warnings: &[Warning]) {
+        if std::mem::replace(&mut self.warned, true) {
+            return;
+        }
+        for Warning { reason, message } in warnings {
+            let note = Note { reason, message, warning: true };
+            let pods: Vec<_> = self.views(context).filter(|pod| pod.wants_a_place()).collect();
+            for pod in pods {
+                let event = context.author.event(context.out.now(), pod, note);
+                context.out.kube(Purpose::Note, event);
             }
         }
     }
@@ -83,7 +112,7 @@ impl Workload {
             return Some(found);
         }
         match self.draft(context) {
-            Drafted::Ready(_, job) if Some(&*job) != refused => {
+            Drafted::Ready(Ready { job, .. }) if Some(&*job) != refused => {
                 self.failures = 0;
                 return Some(Stage::Gathering);
             }
@@ -93,7 +122,7 @@ impl Workload {
             Drafted::Blocked(now) if now != words => {
                 return Some(Self::blocked(context.now(), now));
             }
-            Drafted::NotYet | Drafted::Blocked(_) | Drafted::Refused(_) | Drafted::Ready(..) => {}
+            Drafted::NotYet | Drafted::Blocked(_) | Drafted::Refused(_) | Drafted::Ready(_) => {}
         }
         context.out.wake_at(until, Alarm::Workload(self.id.clone()));
         None
@@ -117,9 +146,7 @@ impl Workload {
         }
         let job = self.best_job(context)?;
         self.end_surplus(context, job);
-        if let Some(mark) = context.job(job).and_then(|job| job.mark.clone()) {
-            self.part_from_strangers(context, job, &mark);
-        }
+        self.minimum = context.job(job)?.mark.as_ref().map_or(self.minimum, Mark::minimum);
         explain::tell_adopted(self, context, job);
         Some(Stage::Marking { job })
     }
@@ -149,22 +176,6 @@ impl Workload {
         for id in surplus {
             let why = format!("job {keep} already stands for {}", self.subject(context));
             context.end_job(id, &self.id, Farewell::Cancel, &why);
-        }
-    }
-
-    /// Pods that came too late for the job that was found.
-    fn part_from_strangers(&mut self, context: &Context<'_>, job: JobId, mark: &Mark) {
-        if self.group.is_none() {
-            return;
-        }
-        let label = job.to_string();
-        let strange =
-            |pod: &PodView| !mark.pods.contains(&pod.key()) && pod.job_label() != Some(&label);
-        let strangers: Vec<_> =
-            self.views(context).filter(|pod| strange(pod)).map(|pod| pod.uid().clone()).collect();
-        for uid in strangers {
-            self.members.remove(&uid);
-            self.strangers.insert(uid);
         }
     }
 
@@ -200,33 +211,68 @@ impl Workload {
     }
 
     /// The pods that could start, in rank order; none while some are missing.
-    fn ready<'a>(&mut self, context: &mut Context<'a>) -> Vec<&'a PodView> {
+    fn ready<'a: 'b, 'b>(
+        &mut self,
+        context: &mut Context<'a>,
+        roster: Option<&'b Roster>,
+    ) -> Vec<&'b PodView> {
+        let pods = self.waiting(context);
+        let Some(gang) = &self.gang else {
+            return pods;
+        };
+        let group = gang.group(context.store);
+        let Some(minimum) = roster.map(|it| it.needed).or(group.map(PodGroupView::minimum)) else {
+            return Vec::new();
+        };
+        // Owners say how many will come; a group only how many must.
+        if roster.is_none() && !self.is_quiet(context.now()) {
+            return Vec::new();
+        }
+        self.minimum = minimum;
+        if pods.len() < minimum {
+            return Vec::new();
+        }
+        match roster.filter(|roster| !roster.booked.is_empty()) {
+            Some(roster) => with_those_here(&roster.booked, &pods),
+            None => self.without_surplus(context.config, pods),
+        }
+    }
+
+    /// Its pods that want a place and may have one, in rank order.
+    fn waiting<'a>(&self, context: &Context<'a>) -> Vec<&'a PodView> {
         let store = context.store;
         let views = self.members.iter().filter_map(|uid| store.pod(uid).map(AsRef::as_ref));
         let mut pods: Vec<&PodView> =
             views.filter(|pod| pod.wants_a_place() && !pod.is_gated()).collect();
         pods.sort_by_cached_key(|pod| rank(pod));
-        let Some(group) = &self.group else {
-            return pods;
-        };
-        if !self.is_quiet(context.now()) {
-            let quiet_at = self.joined_at + QUIET;
-            context.out.wake_at(quiet_at, Alarm::Workload(self.id.clone()));
-            return Vec::new();
-        }
-        let Some(group) = store.group(group) else {
-            return Vec::new();
-        };
-        self.minimum = group.spec.min_member.max(1) as usize;
-        if pods.len() < self.minimum { Vec::new() } else { pods }
+        pods
     }
 
-    fn draft(&mut self, context: &mut Context<'_>) -> Drafted {
-        let pods = self.ready(context);
-        let Some(first) = pods.first() else {
+    /// Where the minimum is to start as soon as it can, the others are workloads of their own.
+    fn without_surplus<'a>(
+        &mut self,
+        config: &Config,
+        mut pods: Vec<&'a PodView>,
+    ) -> Vec<&'a PodView> {
+        if config.gang.surplus == Surplus::Apart {
+            for pod in pods.split_off(self.minimum.min(pods.len())) {
+                self.members.remove(pod.uid());
+                self.strangers.insert(pod.uid().clone());
+            }
+        }
+        pods
+    }
+
+    /// What the workload should be as a job.
+    pub(super) fn draft(&mut self, context: &mut Context<'_>) -> Drafted {
+        if self.gang.is_some() && !self.is_quiet(context.now()) {
+            let quiet_at = self.joined_at + QUIET;
+            context.out.wake_at(quiet_at, Alarm::Workload(self.id.clone()));
+        }
+        let Some(first) = self.waiting(context).first().copied().filter(|_| !self.is_parked) else {
             return Drafted::NotYet;
         };
-        let owners = match context.owners.chain(context.out, first, &self.id) {
+        let owners = match context.owners.chain(context.out, first, &self.id, self.patience()) {
             Chain::Known(owners) => owners,
             Chain::Open(again) => {
                 if let Some(at) = again {
@@ -235,13 +281,31 @@ impl Workload {
                 return Drafted::NotYet;
             }
         };
-        let group = self.group.as_ref().and_then(|group| context.store.group(group));
+        let group = self.gang.as_ref().and_then(|gang| gang.group(context.store));
         let mut layers: Vec<&BTreeMap<String, String>> =
             owners.iter().map(|owner| &owner.metadata.annotations).collect();
         layers.extend(group.map(|group| &group.metadata.annotations));
         layers.push(&first.metadata.annotations);
-        let name = match &self.group {
-            Some(group) => group.name().to_owned(),
+        let wanted = match annotations::gang(&layers) {
+            Ok(wanted) => wanted,
+            Err(fault) => return Drafted::Refused(fault.into()),
+        };
+        let roster = match group {
+            Some(_) => None,
+            None => Roster::of(&context.config.gang, first, &owners, wanted),
+        };
+        if self.gang.is_none() && !self.stands_alone && roster.is_some() {
+            self.leaves_for = roster;
+            return Drafted::NotYet;
+        }
+        let roster = roster.filter(|_| self.gang.is_some());
+        let pods = self.ready(context, roster.as_ref());
+        if pods.is_empty() {
+            self.look_again(context, roster.as_ref());
+            return Drafted::NotYet;
+        }
+        let name = match &self.gang {
+            Some(gang) => gang.key.name().to_owned(),
             None => format!("k8s-pod-{}", first.metadata.name),
         };
         let owners_deadline =
@@ -251,14 +315,28 @@ impl Workload {
             name: &name,
             pods: &pods,
             layers: &layers,
-            is_gang: self.group.is_some(),
+            gang: self.gang.as_ref(),
+            minimum: self.minimum,
             owners_deadline,
         };
         self.write(context, draft)
     }
 
+    /// How old what is known of owners may be: a job that waits is looked at rarely.
+    fn patience(&self) -> Span {
+        if self.job().is_some() { RARELY } else { FRESH }
+    }
+
+    /// How many pods come may change without a word to us.
+    fn look_again(&self, context: &mut Context<'_>, roster: Option<&Roster>) {
+        if roster.is_some() && self.is_quiet(context.now()) {
+            let at = context.now() + FRESH;
+            context.out.wake_at(at, Alarm::Workload(self.id.clone()));
+        }
+    }
+
     fn write(&self, context: &Context<'_>, draft: Draft<'_>) -> Drafted {
-        let shape = match Shape::of(draft) {
+        let shape = match Shape::of(context.config, draft) {
             Ok(shape) => shape,
             Err(refusal) => return Drafted::Refused(refusal),
         };
@@ -281,6 +359,13 @@ impl Workload {
         };
         let around = Surroundings { excluded_nodes, dependency, external };
         let (mark, job) = shape.submission(context.config, draft, around);
-        Drafted::Ready(Box::new(mark), Box::new(job))
+        let (mark, job, warnings) = (Box::new(mark), Box::new(job), shape.warnings);
+        Drafted::Ready(Ready { mark, job, warnings })
     }
+}
+
+/// The pods that will be, each as it is if it is here.
+fn with_those_here<'a>(booked: &'a [PodView], here: &[&'a PodView]) -> Vec<&'a PodView> {
+    let find = |booked: &'a PodView| here.iter().find(|pod| pod.key() == booked.key()).copied();
+    booked.iter().map(|booked| find(booked).unwrap_or(booked)).collect()
 }

@@ -9,11 +9,11 @@ use crate::{
     ending::Farewell,
     explain,
     jobs::{OurJob, Standing},
-    names::ObjectKey,
+    mark::Mark,
     outbox::Alarm,
     ranks,
     slurm::ObservedState,
-    view::PodView,
+    view::{PodGroupView, PodView},
 };
 
 /// How long some pods of a gang may be bound while others aren't.
@@ -81,13 +81,14 @@ impl Workload {
             return false;
         }
         let useless = matches!(self.seats(context, job), Some(Err(_)));
-        useless || context.job(job).is_some_and(|ours| !self.is_complete(context, ours.pods()))
+        let mark = context.job(job).and_then(|ours| ours.mark.as_ref());
+        useless || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
     }
 
-    /// Whether all these pods are here and want a place.
-    fn is_complete(&self, context: &Context<'_>, pods: &[ObjectKey]) -> bool {
-        pods.iter()
-            .all(|key| self.views(context).any(|pod| pod.key() == *key && pod.wants_a_place()))
+    /// How many of the job's pods are here and want a place.
+    fn here(&self, context: &Context<'_>, mark: &Mark) -> usize {
+        let is_here = |pod: &&PodView| pod.wants_a_place() && mark.pods.contains(&pod.key());
+        self.views(context).filter(is_here).count()
     }
 
     fn crowd(&self, context: &Context<'_>) -> Crowd {
@@ -156,12 +157,16 @@ impl Workload {
         self.back_off(context, Some(why))
     }
 
-    /// A gang that lost a pod before all were bound doesn't start: its job is given back.
+    /// A gang that lost too many pods before all were bound doesn't start: its job is given back.
     fn shrunk(&mut self, context: &mut Context<'_>, job: JobId, crowd: Crowd) -> Option<Stage> {
+        let group = self.gang.as_ref().and_then(|gang| gang.group(context.store));
+        self.minimum = group.map_or(self.minimum, PodGroupView::minimum);
         if !self.was_bound {
             let mark = context.job(job)?.mark.as_ref()?;
-            let complete = self.is_complete(context, &mark.pods);
-            return (!complete).then(|| self.end(context, job, "a pod of the gang is gone"));
+            let newcomers = crowd.waiting - self.here(context, mark);
+            let may_join = if context.job(job)?.may_change() { newcomers } else { 0 };
+            let enough = self.minimum <= self.here(context, mark) + may_join;
+            return (!enough).then(|| self.end(context, job, "too few pods of the gang are left"));
         }
         let binding = matches!(self.stage, Stage::Binding { .. });
         let too_few = crowd.bound + crowd.waiting < self.minimum;
@@ -191,11 +196,14 @@ impl Workload {
     pub(super) fn marked(&self, context: &Context<'_>, job: JobId) -> Option<Stage> {
         let label = job.to_string();
         let marked = |pod: &PodView| pod.job_label() == Some(&label) && pod.has_finalizer();
-        let mut waiting = self.views(context).filter(|pod| pod.wants_a_place());
+        let listed = |pod: &&PodView| {
+            pod.wants_a_place() && context.job(job).is_none_or(|job| job.lists(pod))
+        };
+        let mut waiting = self.views(context).filter(listed);
         if self.was_bound && waiting.next().is_none() {
             return Some(Stage::Running { job });
         }
-        let all = self.views(context).filter(|pod| pod.wants_a_place()).all(marked);
+        let all = self.views(context).filter(listed).all(marked);
         all.then_some(Stage::Waiting { job })
     }
 
@@ -204,6 +212,10 @@ impl Workload {
         if context.standing(job) != Standing::Running {
             return None;
         }
+        if let Some(stage) = self.succeed(context, job) {
+            return Some(stage);
+        }
+        self.part_from_strangers(context, job);
         match self.seats(context, job)? {
             Ok(seats) => Some(Stage::Placing { job, seats }),
             Err(why) => {
@@ -256,7 +268,7 @@ impl Workload {
             context.out.wake_at(deadline, Alarm::Workload(self.id.clone()));
             return None;
         }
-        if crowd.bound == 0 {
+        if crowd.bound == 0 || self.was_whole {
             // Nobody is torn from the others: each binding is tried until it succeeds. An alarm for a
             // deadline that is over would ring at once, again and again.
             return None;
@@ -338,6 +350,7 @@ impl Workload {
         context.endings.forget(context.out, job);
         context.jobs.forget(job, context.out.last_call());
         self.was_bound = false;
+        self.was_whole = false;
         self.failed = false;
         let setback = self.setback.clone();
         let came_to_nothing = setback.is_some() || self.failures > 0;

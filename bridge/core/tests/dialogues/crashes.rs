@@ -265,7 +265,7 @@ fn a_job_that_slurm_forgot_while_the_bridge_was_down_is_submitted_again() {
 #[test]
 fn a_gang_whose_job_was_given_back_before_the_crash_is_not_taken_for_cancelled() {
     let mut town = Town::new().start();
-    town.group("g", 2);
+    town.group("g", 3);
     for pod in ["w-0", "w-1", "w-2"] {
         town.pod(pod, 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
     }
@@ -275,15 +275,18 @@ fn a_gang_whose_job_was_given_back_before_the_crash_is_not_taken_for_cancelled()
     town.delete("w-1");
     town.pass(2);
     town.restart();
+    town.pod("w-3", 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
     town.pass(5);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:03.000 < pod w-1 deleted
     00:00:03.000     > cancel job 7
     00:00:03.000 < crashed
     00:00:05.000     > MergePatch pods/w-1 {"metadata":{"finalizers":[]}}
-    00:00:06.000     > submit g: 2 x 2 CPUs, PerCpu(512), not on []
+    00:00:05.000 < pod w-3 created
+    00:00:06.000     > submit g: 3 x 2 CPUs, PerCpu(512), not on []
     00:00:06.000     > MergePatch pods/w-0 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
     00:00:06.000     > MergePatch pods/w-2 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
+    00:00:06.000     > MergePatch pods/w-3 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
     "#);
 }
 
@@ -308,6 +311,10 @@ fn a_latecomers_own_job_cancelled_while_the_bridge_is_down_takes_the_latecomer_a
     for pod in ["w-0", "w-1", "late"] {
         town.pod(pod, 2, &json!({ "scheduling.x-k8s.io/pod-group": "g" }));
         town.pass(if pod == "w-1" { 3 } else { 0 });
+        if pod == "w-1" {
+            town.slurm("job 7 runs", |slurm| slurm.start(7, &[("n1", 4)]));
+            town.pass(3);
+        }
     }
     town.pass(3);
     town.crash();

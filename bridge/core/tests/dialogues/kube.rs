@@ -198,7 +198,16 @@ fn object_of(event: &WatchEvent) -> &Value {
 fn selector(request: &KubeRequest) -> String {
     let kind = request.path.rsplit('/').next().unwrap();
     let workers = request.query.iter().any(|(key, _)| key == "labelSelector");
-    if workers { "workers".into() } else { kind.into() }
+    match kind {
+        "podgroups" => request.path.clone(),
+        kind => {
+            if workers {
+                "workers".into()
+            } else {
+                kind.into()
+            }
+        }
+    }
 }
 
 fn matches(selector: &str, path: &str, object: &Value) -> bool {
@@ -207,6 +216,9 @@ fn matches(selector: &str, path: &str, object: &Value) -> bool {
     match selector {
         "workers" => path.contains("/pods/") && worker,
         "pods" => path.contains("/pods/") && !worker,
+        groups if groups.ends_with("/podgroups") => {
+            path.starts_with(groups.trim_end_matches("podgroups")) && path.contains("/podgroups/")
+        }
         kind => path.contains(&format!("/{kind}/")),
     }
 }

@@ -16,5 +16,6 @@ mod load;
 mod nodes;
 mod owners;
 mod pods;
+mod rosters;
 mod slurm;
 mod town;

@@ -17,6 +17,8 @@ pub(crate) struct Slurm {
     pub(crate) refuse: Option<(i64, &'static str)>,
     /// Nobody may write on jobs.
     pub(crate) read_only: bool,
+    /// Nobody may change jobs that wait.
+    pub(crate) frozen: bool,
 }
 
 impl Default for Slurm {
@@ -27,6 +29,7 @@ impl Default for Slurm {
             next: 7,
             refuse: None,
             read_only: false,
+            frozen: false,
         }
     }
 }
@@ -125,6 +128,16 @@ impl Slurm {
                 }
                 SlurmReply::Done
             }
+            SlurmRequest::Revise { job, to, .. } => match self.jobs.get_mut(job) {
+                Some(job) if job.state == ObservedState::Pending && !self.frozen => {
+                    job.admin_comment.clone_from(&to.admin_comment);
+                    SlurmReply::Done
+                }
+                Some(_) | None => {
+                    let text = "Access/permission denied".into();
+                    return Err(SlurmFault::Refused { number: 2002, text });
+                }
+            },
             SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
             SlurmRequest::UpdateNode { node, state, reason } => {
                 let node = self.nodes.get_mut(node.as_str()).unwrap();

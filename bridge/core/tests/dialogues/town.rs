@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use drawbridge_core::{
     Bridge, Config, Effect, Input, Instance, KubeRequest, Lost, Method, SlurmFault, SlurmRequest,
+    slurm::Submission,
 };
 use drawbridge_sim::{Epoch, Span, Time};
 use serde_json::{Value, json};
@@ -375,6 +376,7 @@ fn is_noise(effect: &Effect) -> bool {
             SlurmRequest::Submit(_)
                 | SlurmRequest::Cancel { .. }
                 | SlurmRequest::Remark { .. }
+                | SlurmRequest::Revise { .. }
                 | SlurmRequest::UpdateNode { .. }
         ),
     }
@@ -416,16 +418,8 @@ fn kube_line(request: &KubeRequest) -> String {
 
 fn slurm_line(request: &SlurmRequest) -> String {
     match request {
-        SlurmRequest::Submit(job) => format!(
-            "submit {}{}: {} x {} CPUs, {:?}, not on {:?}{}",
-            if job.script.is_none() { "external " } else { "" },
-            job.name,
-            job.tasks,
-            job.cpus_per_task,
-            job.memory,
-            job.excluded_nodes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            job.wishes.dependency.iter().map(|on| format!(", {on}")).collect::<String>(),
-        ),
+        SlurmRequest::Submit(job) => format!("submit {}", job_line(job)),
+        SlurmRequest::Revise { job, to, .. } => format!("change job {job} to {}", job_line(to)),
         SlurmRequest::Cancel { job, signal: None } => format!("cancel job {job}"),
         SlurmRequest::Cancel { job, signal: Some(signal) } => format!("signal job {job} {signal}"),
         SlurmRequest::Remark { job, admin_comment } => {
@@ -439,6 +433,19 @@ fn slurm_line(request: &SlurmRequest) -> String {
         SlurmRequest::Jobs => "all jobs".into(),
         SlurmRequest::Nodes => "nodes".into(),
     }
+}
+
+fn job_line(job: &Submission) -> String {
+    format!(
+        "{}{}: {} x {} CPUs, {:?}, not on {:?}{}",
+        if job.script.is_none() { "external " } else { "" },
+        job.name,
+        job.tasks,
+        job.cpus_per_task,
+        job.memory,
+        job.excluded_nodes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        job.wishes.dependency.iter().map(|on| format!(", {on}")).collect::<String>(),
+    )
 }
 
 fn text(value: &Value) -> &str {

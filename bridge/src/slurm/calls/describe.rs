@@ -1,5 +1,7 @@
 //! A job to submit, or how one shall be changed.
 
+mod revision;
+
 use drawbridge_core::slurm::{ApiVersion, Memory, Submission, Wishes};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
