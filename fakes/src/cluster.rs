@@ -74,7 +74,9 @@ use self::{
 };
 pub use self::{
     autoscaler::Reading,
-    behaviour::{Behaviour, Crashes, ImagePull, Mpi, PodMatch, Program, Runtime, Spread},
+    behaviour::{
+        Across, Behaviour, Crashes, ImagePull, Mpi, PodMatch, Program, Runtime, Spread, Straggler,
+    },
     claim::Provisioner,
     kubelet::{Log, Trouble},
 };

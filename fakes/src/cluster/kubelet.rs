@@ -203,6 +203,9 @@ impl Kubelets {
         let purpose = format!("startup/{}", pod.key);
         let until = at.now + behaviour.startup.draw(self.seed, &purpose);
         let group = behaviour.mpi.as_ref().map(|mpi| Group::of(pod, mpi));
+        let across = behaviour.mpi.as_ref().and_then(|mpi| mpi.across.as_ref());
+        let switch = across.and_then(|it| node.label(&it.node_label)).unwrap_or_default();
+        let switch = switch.to_owned();
         let deadline = spec["activeDeadlineSeconds"].as_u64();
         let mut containers = Container::read_all(spec);
         if let Some(first) = containers.first_mut() {
@@ -228,6 +231,8 @@ impl Kubelets {
             containers,
             stage: Stage::Alive,
             rank: Rank::No,
+            switch,
+            switches: 0,
         }
     }
 
@@ -287,6 +292,7 @@ impl Kubelets {
             grace: deleting.map(Span::secs),
             evicted: self.posts.evicted.get(&pod.key).cloned(),
             complete: self.groups.complete(run),
+            switches: self.groups.switches(run),
             aborts: self.groups.aborts(run),
             all_done: self.groups.all_done(run),
         };

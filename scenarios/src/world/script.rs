@@ -123,6 +123,7 @@ impl World {
     /// Creates an object, or replaces the one that has its name.
     pub(super) fn apply(&mut self, object: &Value) {
         let Some(of) = ObjectRef::of(object) else { return };
+        let object = &self.with_owners(object.clone());
         let create = Request::new(ADMIN, Method::Post, of.collection()).with_body(object.clone());
         let mut response = self.kube(&create);
         if response.status == 409 {
@@ -131,6 +132,22 @@ impl World {
             response = self.kube(&patch);
         }
         self.tell_refusal("apply", &of, &response);
+    }
+
+    /// An owner is known by its uid, which nobody can write down beforehand: one that is named by version,
+    /// kind and name alone gets the uid of whoever has that name now.
+    fn with_owners(&mut self, mut object: Value) -> Value {
+        let namespace = object["metadata"]["namespace"].clone();
+        let owners = object["metadata"]["ownerReferences"].as_array_mut();
+        for owner in owners.into_iter().flatten().filter(|owner| owner["uid"].is_null()) {
+            let mut named = owner.clone();
+            named["metadata"] = json!({ "namespace": namespace, "name": owner["name"] });
+            if let Some(of) = ObjectRef::of(&named) {
+                let found = self.kube(&Request::new(ADMIN, Method::Get, of.path("")));
+                owner["uid"] = found.body["metadata"]["uid"].clone();
+            }
+        }
+        object
     }
 
     fn ask(&mut self, verb: &str, of: &ObjectRef, method: Method, sub: &str, body: Option<Value>) {

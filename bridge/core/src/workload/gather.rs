@@ -18,7 +18,7 @@ use crate::{
     jobs::{OurJob, Standing},
     mark::Mark,
     outbox::{Alarm, Purpose},
-    owners::{Chain, FRESH},
+    owners::{Chain, FRESH, unread},
     plants::Plant,
     ranks::rank,
     requests::Note,
@@ -319,7 +319,12 @@ impl Workload {
             minimum: self.minimum,
             owners_deadline,
         };
-        self.write(context, draft)
+        let mut drafted = self.write(context, draft);
+        if let Drafted::Ready(Ready { warnings, .. }) = &mut drafted {
+            let message = unread(first, &owners);
+            warnings.extend(message.map(|message| Warning { reason: "OwnerNotRead", message }));
+        }
+        drafted
     }
 
     /// How old what is known of owners may be: a job that waits is looked at rarely.
