@@ -4,6 +4,7 @@ mod gang;
 mod leader_election;
 mod priority_class;
 mod slurm_rest;
+mod suspended;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
 pub use priority_class::ClassPriority;
 pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
+pub use suspended::SuspendedJobs;
 
 /// The bridge's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +54,8 @@ pub struct Config {
     pub taint_nodes: bool,
     /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
     pub kill_wait_seconds: u32,
+    /// What becomes of pods whose job Slurm suspends.
+    pub suspended_jobs: SuspendedJobs,
     /// What a pod's PriorityClass means to Slurm, by the class's name.
     pub priority_classes: BTreeMap<String, ClassPriority>,
     /// Which workloads are gangs.
@@ -203,6 +207,7 @@ impl Config {
             exclusive: false,
             taint_nodes: true,
             kill_wait_seconds: 30,
+            suspended_jobs: SuspendedJobs::Keep,
             priority_classes: BTreeMap::new(),
             gang: GangConfig::default(),
             poll_seconds: PollSeconds::as_shipped(),

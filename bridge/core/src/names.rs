@@ -27,6 +27,8 @@ pub const BRIDGE_USER: &str = "system:serviceaccount:drawbridge-system:drawbridg
 /// The namespace that the bridge itself lives in, unless an operator chooses another. Never a managed
 /// one: its own pods would wait for webhooks that they have yet to serve.
 pub const BRIDGE_NAMESPACE: &str = "drawbridge-system";
+/// Condition on a pod: whether its job is suspended.
+pub const SUSPENDED_CONDITION: &str = "SlurmSuspended";
 /// Condition on a Kubernetes node: whether Slurm would place something on it.
 pub const NODE_CONDITION: &str = "SlurmSchedulable";
 

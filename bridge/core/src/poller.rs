@@ -19,9 +19,10 @@ use crate::{
     config::{PollSeconds, secs},
     effect::SlurmRequest,
     input::CallId,
-    jobs::{Jobs, OurJob, Sight, Standing, standing},
+    jobs::{Jobs, OurJob, Sight},
     outbox::{Alarm, Outbox, Purpose},
     slurm::ObservedState,
+    states::{Standing, standing},
 };
 
 /// How long a submit whose reply was lost may take to arrive.
@@ -270,7 +271,7 @@ impl Poller {
             listed.push(*id);
             match &job.sight {
                 Sight::Seen(seen) if seen.state == *state => {}
-                Sight::Seen(_) if matches!(standing(state), Standing::Ended(_)) => {
+                Sight::Seen(_) if standing(state) == Standing::Ended => {
                     over.push((*id, state.clone()));
                 }
                 Sight::Seen(_) | Sight::Unseen | Sight::Gone => self.want_job(*id),

@@ -1,8 +1,9 @@
 //! Slurm as the bridge sees it: what it submits, and what it observes.
 //!
-//! Observed states are open ([`ObservedState::Unknown`]): a newer Slurm may say what we don't know,
-//! and that must be safe.
+//! Observed states are open ([`Base::Unknown`]): a newer Slurm may say what we don't know, and that
+//! must be safe.
 
+mod state;
 mod version;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::fmt;
 use drawbridge_sim::{JobId, PartitionName, SlurmNode, fnv1a};
 use serde::{Deserialize, Serialize};
 
+pub use state::{Base, Flag, NoState, ObservedState};
 pub use version::{ApiVersion, UnknownVersion};
 
 /// Where a request goes, and how it is written.
@@ -138,42 +140,6 @@ pub enum Memory {
     PerNode(u64),
     /// For each CPU.
     PerCpu(u64),
-}
-
-/// A job's state as Slurm names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ObservedState {
-    /// In the queue.
-    Pending,
-    /// Allocated, nodes not ready yet.
-    Configuring,
-    /// Running.
-    Running,
-    /// Stopped, resources kept in part.
-    Suspended,
-    /// Ended, nodes not all free yet; the state it ended in.
-    Completing(Box<ObservedState>),
-    /// Ended with exit code 0.
-    Completed,
-    /// Cancelled.
-    Cancelled,
-    /// Ended with another exit code.
-    Failed,
-    /// Ran into its limit.
-    Timeout,
-    /// A node was lost.
-    NodeFail,
-    /// Pushed out by another job.
-    Preempted,
-    /// The nodes did not boot.
-    BootFail,
-    /// Ran into its deadline.
-    Deadline,
-    /// Killed for want of memory.
-    OutOfMemory,
-    /// Something newer than we are.
-    Unknown(String),
 }
 
 /// One job as Slurm describes it.

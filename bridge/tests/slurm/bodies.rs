@@ -138,7 +138,7 @@ fn a_running_gang_has_its_nodes_in_order() {
         "job_resources": {"nodes": {"allocation": [node(1, "n004"), node(0, "n003")]}},
     }], "errors": []});
     let expected = json!({"Ok": {"job": {
-        "id": 4, "state": "running", "reason": null, "reasonText": null,
+        "id": 4, "state": ["RUNNING"], "reason": null, "reasonText": null,
         "adminComment": "{\"pods\":[\"a/b\"]}", "submitTime": 1000, "startTime": 1001, "endTime": null,
         "allocation": [{"node": "n003", "cpus": 8}, {"node": "n004", "cpus": 8}],
         "partition": "main",
@@ -158,7 +158,7 @@ fn a_waiting_job_has_a_reason_and_no_nodes() {
         "job_resources": null,
     }]});
     let expected = json!({"Ok": {"jobs": [{
-        "id": 9, "state": "pending", "reason": "Resources", "reasonText": null,
+        "id": 9, "state": ["PENDING"], "reason": "Resources", "reasonText": null,
         "adminComment": "", "submitTime": 1000, "startTime": null, "endTime": null,
         "allocation": [], "partition": "",
     }]}});
@@ -177,9 +177,9 @@ fn the_short_list_leaves_array_tasks_out() {
     ]});
     let outcome = decode(&SlurmRequest::JobStates, 200, &body);
     let expected = json!({"Ok": {"states": [
-        [1, "running"],
-        [3, {"completing": "cancelled"}],
-        [4, {"unknown": "LATER_INVENTION"}],
+        [1, ["RUNNING"]],
+        [3, ["CANCELLED", "COMPLETING"]],
+        [4, ["LATER_INVENTION"]],
     ]}});
     assert_eq!(serde_json::to_value(outcome).unwrap(), expected);
 }

@@ -18,4 +18,5 @@ mod owners;
 mod pods;
 mod rosters;
 mod slurm;
+mod states;
 mod town;

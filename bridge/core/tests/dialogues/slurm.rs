@@ -54,7 +54,7 @@ impl Slurm {
         self.next += 1;
         let job = ObservedJob {
             id,
-            state: ObservedState::Pending,
+            state: ObservedState::PENDING,
             reason: None,
             reason_text: None,
             admin_comment: admin_comment.into(),
@@ -70,7 +70,7 @@ impl Slurm {
 
     /// Starts whatever waits: one task on n1, the others on n2.
     pub(crate) fn start_all(&mut self) {
-        let waiting = self.jobs.values().filter(|job| job.state == ObservedState::Pending);
+        let waiting = self.jobs.values().filter(|job| job.state == ObservedState::PENDING);
         let waiting: Vec<_> = waiting.map(|job| (job.id.0, job.admin_comment.clone())).collect();
         for (id, comment) in waiting {
             let mark: serde_json::Value = serde_json::from_str(&comment).unwrap();
@@ -85,7 +85,7 @@ impl Slurm {
 
     pub(crate) fn start(&mut self, job: u32, nodes: &[(&str, u32)]) {
         let job = self.jobs.get_mut(&JobId(job)).unwrap();
-        job.state = ObservedState::Running;
+        job.state = ObservedState::RUNNING;
         job.reason = None;
         let nodes = nodes.iter();
         job.allocation = nodes
@@ -111,9 +111,9 @@ impl Slurm {
             SlurmRequest::Cancel { job, signal } => {
                 if let Some(job) = self.jobs.get_mut(job) {
                     job.state = match signal.as_deref() {
-                        None => ObservedState::Cancelled,
-                        Some("USR1") => ObservedState::Completed,
-                        Some(_) => ObservedState::Failed,
+                        None => ObservedState::CANCELLED,
+                        Some("USR1") => ObservedState::COMPLETED,
+                        Some(_) => ObservedState::FAILED,
                     };
                 }
                 SlurmReply::Done
@@ -129,7 +129,7 @@ impl Slurm {
                 SlurmReply::Done
             }
             SlurmRequest::Revise { job, to, .. } => match self.jobs.get_mut(job) {
-                Some(job) if job.state == ObservedState::Pending && !self.frozen => {
+                Some(job) if job.state == ObservedState::PENDING && !self.frozen => {
                     job.admin_comment.clone_from(&to.admin_comment);
                     SlurmReply::Done
                 }
