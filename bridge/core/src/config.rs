@@ -2,6 +2,7 @@
 
 mod gang;
 mod leader_election;
+mod nodes;
 mod priority_class;
 mod slurm_rest;
 mod suspended;
@@ -16,6 +17,7 @@ use crate::plants::Plant;
 
 pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
+pub use nodes::NodeSettings;
 pub use priority_class::ClassPriority;
 pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
 pub use suspended::SuspendedJobs;
@@ -52,6 +54,8 @@ pub struct Config {
     pub exclusive: bool,
     /// Keep pods that aren't ours off Slurm's nodes by a taint.
     pub taint_nodes: bool,
+    /// How nodes are kept in step.
+    pub nodes: NodeSettings,
     /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
     pub kill_wait_seconds: u32,
     /// What becomes of pods whose job Slurm suspends.
@@ -206,6 +210,7 @@ impl Config {
             default_memory: "100Mi".into(),
             exclusive: false,
             taint_nodes: true,
+            nodes: NodeSettings::as_shipped(),
             kill_wait_seconds: 30,
             suspended_jobs: SuspendedJobs::Keep,
             priority_classes: BTreeMap::new(),

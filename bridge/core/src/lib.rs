@@ -51,8 +51,8 @@ pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
     Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus,
-    SuspendedJobs, Uneven,
+    LabelSelector, LeaderElection, NodeSettings, Placeholder, PollSeconds, SlurmRest, SlurmTls,
+    Surplus, SuspendedJobs, Uneven,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -198,11 +198,36 @@ pub struct NodeInfo {
     pub memory_mib: u64,
     /// Generic resources as configured: `gpu:4`.
     pub gres: String,
+    /// Its features.
+    pub features: Vec<String>,
+    /// Where it is in the topology, as Slurm writes it; empty if that isn't said.
+    pub topology: String,
+}
+
+/// One reservation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// Its name.
+    pub name: String,
+    /// The nodes that it takes.
+    pub nodes: Vec<SlurmNode>,
+    /// When it begins: seconds since the epoch.
+    pub start_time: u64,
+    /// When it ends; `None` if it doesn't.
+    pub end_time: Option<u64>,
+    /// Whether it is for maintenance.
+    pub is_maintenance: bool,
 }
 
 impl NodeInfo {
     /// Whether it has no slurmd: only external jobs run there.
     pub fn is_external(&self) -> bool {
-        self.state.iter().any(|flag| flag == "EXTERNAL")
+        self.has("EXTERNAL")
+    }
+
+    /// Whether this word is among its states.
+    pub fn has(&self, flag: &str) -> bool {
+        self.state.iter().any(|state| state == flag)
     }
 }

@@ -28,6 +28,8 @@ fn request(version: ApiVersion, exchange: &Exchange) -> Option<SlurmRequest> {
             SlurmRequest::Cancel { job: JobId(id.parse().ok()?), signal: None }
         }
         ("GET", ["nodes"] | ["node", _]) => SlurmRequest::Nodes,
+        ("GET", ["reservations"]) => SlurmRequest::Reservations,
+        ("DELETE", ["node", name]) => SlurmRequest::DeleteNode((*name).into()),
         ("POST", ["node", name]) => SlurmRequest::UpdateNode {
             node: (*name).into(),
             state: NodeTarget::Drain,
@@ -52,6 +54,13 @@ fn in_words(outcome: &Result<SlurmReply, SlurmFault>) -> String {
             [one] => format!("{} {} {:?} {}", one.name, one.state.join("+"), one.reason, one.gres),
             nodes => format!("{} nodes", nodes.len()),
         },
+        Ok(SlurmReply::Reservations(all)) => {
+            let shown = all.iter().map(|it| {
+                let lasts = it.end_time.map(|end| end - it.start_time);
+                format!("{} {:?} {lasts:?} {}", it.name, it.nodes, it.is_maintenance)
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        }
         Ok(SlurmReply::Done) => "done".into(),
         Err(SlurmFault::Refused { number, text }) => format!("refused {number}: {text}"),
         Err(fault) => fault.to_string(),
@@ -137,6 +146,7 @@ fn recorded_answers_mean_what_they_should() {
     jobs_state: 19 states
     jobs_update_time_future: 0 jobs
     jobs_update_time_past: 3 jobs
+    node_delete_static: refused 2028: Invalid node state specified
     node_down: done
     node_down_resume: done
     node_drain: done
@@ -150,6 +160,7 @@ fn recorded_answers_mean_what_they_should() {
     nodes: 3 nodes
     nodes_busy: 3 nodes
     nodes_update_time: not understood: status 304: no error is given
+    reservations: resv1 [SlurmNode("n008")] Some(7200) false
     submit_account_qos: submitted 13
     submit_account_qos_2nd: submitted 14
     submit_array: submitted 17

@@ -61,7 +61,7 @@ impl Row {
     }
 
     /// Every state that it is for, with one flag at most.
-    fn states(&self) -> Vec<ObservedState> {
+    pub(super) fn states(&self) -> Vec<ObservedState> {
         let bases = self.bases.iter().cloned().map(ObservedState::of);
         if self.flags.is_empty() {
             return bases.collect();

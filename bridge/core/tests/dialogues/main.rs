@@ -10,6 +10,7 @@ mod chaos;
 mod crashes;
 mod exhaustive;
 mod external;
+mod external_nodes;
 mod gangs;
 mod kube;
 mod load;

@@ -3,10 +3,10 @@
 //! What the bridge decides on must be there. A job without a number or a state would be taken for
 //! gone and submitted again, so a reply that lacks them isn't understood at all.
 
-use drawbridge_core::slurm::{NodeAllocation, NodeInfo, ObservedJob, ObservedState};
-use drawbridge_sim::{JobId, PartitionName, SlurmNode};
+use drawbridge_core::slurm::{self, NodeAllocation, NodeInfo, ObservedJob, ObservedState};
+use drawbridge_sim::{JobId, PartitionName, SlurmNode, expand_hostlist};
 
-use super::{Job, JobResources, Node, Number, wire};
+use super::{Job, JobResources, Node, Number, Reservation, wire};
 use crate::slurm::reply::Garbled;
 
 wire! {
@@ -110,6 +110,28 @@ impl TryFrom<Node> for NodeInfo {
             cpus: node.cpus,
             memory_mib: node.real_memory,
             gres: node.gres,
+            features: node.features,
+            topology: node.topology,
+        })
+    }
+}
+
+impl TryFrom<Reservation> for slurm::Reservation {
+    type Error = Garbled;
+
+    fn try_from(reservation: Reservation) -> Result<Self, Garbled> {
+        let Reservation { name, node_list, start_time, end_time, flags, .. } = reservation;
+        if name.is_empty() {
+            return Err(Garbled::new("name", "given"));
+        }
+        let nodes = expand_hostlist(&node_list)
+            .map_err(|_| Garbled::new("node_list", "a list of nodes"))?;
+        Ok(Self {
+            name,
+            nodes: nodes.into_iter().map(SlurmNode::from).collect(),
+            start_time: start_time.or_zero(),
+            end_time: end_time.moment(),
+            is_maintenance: flags.iter().any(|flag| flag == "MAINT"),
         })
     }
 }
