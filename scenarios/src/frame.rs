@@ -55,6 +55,8 @@ pub struct PodRow {
     pub owner: Option<String>,
     /// Scheduler that it names.
     pub scheduler: String,
+    /// What the bridge says of it in conditions of its own: `SlurmSuspended=True: …`.
+    pub conditions: Vec<String>,
     /// Being deleted.
     pub terminating: bool,
     /// When it was created.
@@ -117,6 +119,10 @@ pub struct NodeRow {
     pub reason: Option<String>,
     /// Cordoned in Kubernetes.
     pub cordoned: bool,
+    /// What the bridge says of it in conditions: `SlurmSchedulable=False: …`.
+    pub conditions: Vec<String>,
+    /// Its taints: `slinky.slurm.net/managed-node=slurm-bridge-scheduler:NoExecute`.
+    pub taints: Vec<String>,
     /// CPUs.
     pub cpus: u32,
     /// CPUs that jobs hold.

@@ -110,6 +110,7 @@ impl Laws {
             | SlurmReply::Submitted { .. }
             | SlurmReply::States(_)
             | SlurmReply::Nodes(_)
+            | SlurmReply::Reservations(_)
             | SlurmReply::Done => {}
         }
     }

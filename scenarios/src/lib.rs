@@ -31,7 +31,9 @@ pub use frame::{Frame, JobRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
 pub use recording::Recording;
 pub use report::{Report, Run, run};
-pub use scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step};
+pub use scenario::{
+    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, Scenario, Scontrol, Step,
+};
 pub use swarm::Swarm;
 pub use world::{
     World,

@@ -132,6 +132,30 @@ impl<'a> Object<'a> {
         all.iter().find(|it| it["type"] == kind).map(Object)
     }
 
+    /// The conditions that the bridge writes, each as `Type=Status: message`.
+    pub(crate) fn slurm_conditions(self) -> Vec<String> {
+        let all = self.at(&["status", "conditions"]).and_then(Value::as_array);
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        let ours = all.into_iter().flatten().filter(|it| text(it, "type").starts_with("Slurm"));
+        ours.map(|it| {
+            let [kind, status, message] = ["type", "status", "message"].map(|key| text(it, key));
+            format!("{kind}={status}: {message}")
+        })
+        .collect()
+    }
+
+    /// A node's taints, as kubectl prints them.
+    pub(crate) fn taints(self) -> Vec<String> {
+        let all = self.at(&["spec", "taints"]).and_then(Value::as_array);
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        let shown = all.into_iter().flatten().map(|it| {
+            let [key, value, effect] = ["key", "value", "effect"].map(|key| text(it, key));
+            let equals = if value.is_empty() { "" } else { "=" };
+            format!("{key}{equals}{value}:{effect}")
+        });
+        shown.collect()
+    }
+
     /// Why a pod isn't scheduled: the message of its `PodScheduled` condition.
     pub(crate) fn waits_because(self) -> Option<&'a str> {
         let scheduled = self.condition("PodScheduled")?;

@@ -87,6 +87,8 @@ pub enum Action {
     Scancel(String),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
+    /// Something else that an administrator does with `scontrol`.
+    Scontrol(Scontrol),
     /// Kill the bridge process and start it again later.
     Crash(Crash),
     /// Tell the bridge process to end, and start it again so much later.
@@ -97,6 +99,29 @@ pub enum Action {
     SlurmToken(TokenState),
     /// Something goes wrong with a request that is yet to come.
     Fault(Fault),
+}
+
+/// What an administrator does with `scontrol`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scontrol {
+    /// To the job of this number, or to all live ones of this name.
+    Job(JobVerb, String),
+    /// Makes nodes, in slurm.conf's words.
+    CreateNodes(String),
+    /// Deletes a node.
+    DeleteNode(String),
+}
+
+/// What `scontrol` does to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as the commands are")]
+pub enum JobVerb {
+    Suspend,
+    Resume,
+    Hold,
+    Release,
+    Requeue,
+    RequeueHold,
 }
 
 /// What happens to slurmrestd servers.

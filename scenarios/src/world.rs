@@ -18,6 +18,7 @@ mod outside;
 mod planted;
 pub(crate) mod process;
 mod rest;
+mod scontrol;
 mod script;
 mod story;
 pub(crate) mod trial;

@@ -16,7 +16,7 @@ mod slurm_news;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_sim::{SlurmNode, Time};
+use drawbridge_sim::{SlurmNode, Span, Time};
 
 use crate::{
     config::{Config, secs},
@@ -34,12 +34,13 @@ use crate::{
     link::Link,
     mapping::Mapping,
     names::{KubeNode, Uid},
-    nodes::Keeper,
+    nodes::{Keeper, Surroundings},
     outbox::{Alarm, Outbox},
     owners::Owners,
+    plants::Plant,
     poller::{Need, Poller},
     requests::Author,
-    slurm::NodeInfo,
+    slurm::{NodeInfo, Reservation},
     store::Store,
     workload::{Stage, Workload},
 };
@@ -61,6 +62,7 @@ pub struct Bridge {
     store: Store,
     mapping: Mapping,
     slurm_nodes: BTreeMap<SlurmNode, NodeInfo>,
+    reservations: Vec<Reservation>,
     jobs: Jobs,
     owners: Owners,
     desks: Desks,
@@ -109,7 +111,8 @@ impl Bridge {
             .then(|| Election::new(terms, epoch, &namespace, &identity));
         Self {
             author: Author { epoch, component: config.scheduler_name.clone() },
-            poller: Poller::new(config.poll_seconds.clone(), duties.workloads),
+            poller: Poller::new(config.poll_seconds.clone(), duties.workloads)
+                .with_reservations(reservations_every(&config, duties)),
             duties,
             role: Role::Waiting,
             election,
@@ -120,6 +123,7 @@ impl Bridge {
             store: Store::default(),
             mapping: Mapping::default(),
             slurm_nodes: BTreeMap::new(),
+            reservations: Vec::new(),
             jobs: Jobs::default(),
             owners: Owners::default(),
             desks: Desks::default(),
@@ -211,6 +215,7 @@ impl Bridge {
                     self.keeper.woke(&node);
                     self.touched_nodes.insert(node);
                 }
+                Alarm::NotReady(node) => drop(self.touched_nodes.insert(node)),
                 Alarm::Ending(job) => self.endings.woke(&mut self.out, job),
                 Alarm::Deadline => self.give_up_waiting(),
                 Alarm::Lease => self.mind_the_lease(),
@@ -336,10 +341,32 @@ impl Bridge {
             return self.touched_nodes.clear();
         }
         while let Some(name) = self.touched_nodes.pop_first() {
-            if let Some(node) = self.store.node(&name) {
-                let slurm = self.mapping.slurm(&name).and_then(|slurm| self.slurm_nodes.get(slurm));
-                self.keeper.tend(&mut self.out, &self.config, &self.author, node, slurm);
+            let (keeper, out, around) = self.keeper();
+            // Slurm is asked about nodes that it has or shall have, and about no others.
+            if around.store.node(&name).cloned().is_some_and(|node| keeper.tend(out, around, &node))
+                || self.config.has(Plant::AsksForEveryNode)
+            {
+                self.poller.want_nodes(self.out.now());
             }
         }
     }
+
+    /// The keeper of the nodes, and what it looks at.
+    fn keeper(&mut self) -> (&mut Keeper, &mut Outbox, Surroundings<'_>) {
+        let around = Surroundings {
+            config: &self.config,
+            author: &self.author,
+            store: &self.store,
+            mapping: &self.mapping,
+            slurm: &self.slurm_nodes,
+            reservations: &self.reservations,
+        };
+        (&mut self.keeper, &mut self.out, around)
+    }
+}
+
+/// How often reservations are read: as often as set, by whoever keeps the nodes.
+fn reservations_every(config: &Config, duties: Duties) -> Option<Span> {
+    let every = config.nodes.reservation_seconds;
+    (duties.nodes && every > 0).then(|| secs(every))
 }

@@ -2,8 +2,10 @@
 
 mod gang;
 mod leader_election;
+mod nodes;
 mod priority_class;
 mod slurm_rest;
+mod suspended;
 
 use std::collections::BTreeMap;
 
@@ -15,8 +17,10 @@ use crate::plants::Plant;
 
 pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
+pub use nodes::NodeSettings;
 pub use priority_class::ClassPriority;
 pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
+pub use suspended::SuspendedJobs;
 
 /// The bridge's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,8 +54,12 @@ pub struct Config {
     pub exclusive: bool,
     /// Keep pods that aren't ours off Slurm's nodes by a taint.
     pub taint_nodes: bool,
+    /// How nodes are kept in step.
+    pub nodes: NodeSettings,
     /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
     pub kill_wait_seconds: u32,
+    /// What becomes of pods whose job Slurm suspends.
+    pub suspended_jobs: SuspendedJobs,
     /// What a pod's PriorityClass means to Slurm, by the class's name.
     pub priority_classes: BTreeMap<String, ClassPriority>,
     /// Which workloads are gangs.
@@ -202,7 +210,9 @@ impl Config {
             default_memory: "100Mi".into(),
             exclusive: false,
             taint_nodes: true,
+            nodes: NodeSettings::as_shipped(),
             kill_wait_seconds: 30,
+            suspended_jobs: SuspendedJobs::Keep,
             priority_classes: BTreeMap::new(),
             gang: GangConfig::default(),
             poll_seconds: PollSeconds::as_shipped(),

@@ -10,7 +10,7 @@ use crate::{
     desk::Desks,
     ending::{Endings, Farewell},
     gate::Gate,
-    jobs::{Jobs, OurJob, Standing},
+    jobs::{Jobs, OurJob},
     mapping::Mapping,
     names::Uid,
     outbox::Outbox,
@@ -18,6 +18,7 @@ use crate::{
     poller::Poller,
     requests::Author,
     slurm::NodeInfo,
+    states::{self, Row, Standing},
     store::Store,
 };
 
@@ -54,7 +55,12 @@ impl Context<'_> {
     }
 
     pub(crate) fn standing(&self, job: JobId) -> Standing {
-        self.jobs.get(job).map_or(Standing::Gone, OurJob::standing)
+        self.row(job).standing
+    }
+
+    /// What the job's state means.
+    pub(crate) fn row(&self, job: JobId) -> &'static Row {
+        self.jobs.get(job).map_or(&states::GONE, OurJob::row)
     }
 
     pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {

@@ -17,7 +17,7 @@ use crate::{
     backoff::Backoff,
     effect::KubeRequest,
     input::{KubeReply, Lost},
-    names::{KubeNode, Uid},
+    names::{KubeNode, SUSPENDED_CONDITION, Uid},
     outbox::{Alarm, Outbox, Purpose},
     requests::{self, Author, Claim},
     view::PodView,
@@ -39,6 +39,8 @@ pub(crate) enum Errand {
     Place(KubeNode),
     /// Bind it.
     Bind { job: JobId, slurm: SlurmNode, node: KubeNode },
+    /// Say whether its job is suspended.
+    Pause { is_paused: bool, message: String },
     /// Say why it has to leave.
     Disrupt(String),
     /// Make it leave: by eviction, or by deletion where eviction was refused.
@@ -226,6 +228,9 @@ impl Errand {
             Self::Explain(message) => author.pod_condition(out.now(), pod, waits(message)),
             Self::Place(node) => requests::place(pod, node),
             Self::Bind { job, slurm, node } => requests::bind(pod, *job, slurm, node),
+            Self::Pause { is_paused, message } => {
+                author.pod_condition(out.now(), pod, pauses(*is_paused, message))
+            }
             Self::Disrupt(message) => author.pod_condition(out.now(), pod, leaves(message)),
             Self::Remove { grace } if eviction_refused => requests::delete(pod, *grace),
             Self::Remove { grace } => requests::evict(pod, *grace),
@@ -240,6 +245,7 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Pause { .. }
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -254,6 +260,7 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Pause { .. }
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -266,6 +273,7 @@ impl Errand {
             Self::Explain(_) => "pods.explain",
             Self::Place(_) => "pods.place",
             Self::Bind { .. } => "pods.bind",
+            Self::Pause { .. } => "pods.pause",
             Self::Disrupt(_) => "pods.disrupt",
             Self::Remove { .. } => "pods.remove",
             Self::Release => "pods.release",
@@ -275,6 +283,11 @@ impl Errand {
 
 fn waits(message: &str) -> Claim<'_> {
     Claim { kind: "PodScheduled", status: false, reason: "Unschedulable", message }
+}
+
+fn pauses(is_paused: bool, message: &str) -> Claim<'_> {
+    let reason = if is_paused { "SlurmSuspended" } else { "SlurmRunning" };
+    Claim { kind: SUSPENDED_CONDITION, status: is_paused, reason, message }
 }
 
 fn leaves(message: &str) -> Claim<'_> {

@@ -41,6 +41,7 @@ mod poller;
 mod ranks;
 mod requests;
 pub mod slurm;
+mod states;
 mod store;
 mod translate;
 mod view;
@@ -50,7 +51,8 @@ pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
     Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus, Uneven,
+    LabelSelector, LeaderElection, NodeSettings, Placeholder, PollSeconds, SlurmRest, SlurmTls,
+    Surplus, SuspendedJobs, Uneven,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};
@@ -58,4 +60,5 @@ pub use input::{CallId, Input, KubeReply, Lost, SlurmFault, SlurmReply, StreamId
 pub use instance::{Duties, Instance};
 pub use names::{KubeNode, ObjectKey, Uid};
 pub use plants::Plant;
+pub use states::{JobStateRow, job_state_rows, job_states_page};
 pub use workload::STAGES;

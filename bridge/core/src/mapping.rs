@@ -27,6 +27,7 @@ pub(crate) struct Mapping {
     to_kube: BTreeMap<SlurmNode, KubeNode>,
     to_slurm: BTreeMap<KubeNode, SlurmNode>,
     conflicts: BTreeMap<SlurmNode, Conflict>,
+    evidence: BTreeMap<SlurmNode, Answer>,
 }
 
 /// One answer to where a Slurm node is.
@@ -69,8 +70,9 @@ impl Mapping {
                 Ok(Some(answer)) => mapping.claim(&mut taken, slurm, answer),
             }
         }
-        for (kube, (slurm, _)) in taken {
+        for (kube, (slurm, answer)) in taken {
             if !mapping.conflicts.contains_key(&slurm) {
+                mapping.evidence.insert(slurm.clone(), answer);
                 mapping.to_kube.insert(slurm.clone(), kube.clone());
                 mapping.to_slurm.insert(kube, slurm);
             }
@@ -108,6 +110,19 @@ impl Mapping {
 
     pub(crate) fn slurm(&self, kube: &KubeNode) -> Option<&SlurmNode> {
         self.to_slurm.get(kube)
+    }
+
+    /// How we know where a Slurm node is: `k1 by that node's label`.
+    pub(crate) fn evidence(&self, slurm: &SlurmNode) -> Option<&Answer> {
+        self.evidence.get(slurm)
+    }
+
+    /// The dispute that keeps a Kubernetes node out of use.
+    pub(crate) fn conflict_about(&self, kube: &KubeNode) -> Option<&Conflict> {
+        self.conflicts.values().find(|conflict| match conflict {
+            Conflict::TwoPlaces { one, other, .. } => [&one.node, &other.node].contains(&kube),
+            Conflict::OnePlace { answer, .. } => answer.node == *kube,
+        })
     }
 
     pub(crate) fn conflicts(&self) -> &BTreeMap<SlurmNode, Conflict> {
@@ -228,6 +243,8 @@ mod tests {
             cpus: 1,
             memory_mib: 1,
             gres: String::new(),
+            features: Vec::new(),
+            topology: String::new(),
         }
     }
 

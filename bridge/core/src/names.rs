@@ -16,6 +16,14 @@ pub const WORKER_LABEL: &str = "nodeset.slinky.slurm.net/pod-hostname";
 pub const MANAGED_TAINT: &str = "slinky.slurm.net/managed-node";
 /// Label on a pod: the PodGroup that it belongs to, in its own namespace.
 pub const POD_GROUP_LABEL: &str = "scheduling.x-k8s.io/pod-group";
+/// Label on a Kubernetes node, whatever its value: Slurm shall have it as an external node.
+pub const EXTERNAL_LABEL: &str = "scheduler.slinky.slurm.net/external-node";
+/// Annotation on an external node: partitions that it shall be in, which become its features.
+pub const EXTERNAL_PARTITIONS: &str = "scheduler.slinky.slurm.net/external-node-partitions";
+/// Annotation on an external node: where it is in Slurm's topology.
+pub const TOPOLOGY_SPEC: &str = "topology.slinky.slurm.net/spec";
+/// Taint on a Kubernetes node on which Slurm places nothing.
+pub const UNAVAILABLE_TAINT: &str = "slinky.slurm.net/slurm-unavailable";
 /// How the reason of a drained node begins if the drain is ours.
 pub const REASON_PREFIX: &str = "slurm-bridge:";
 /// Annotation: how ranks go to nodes, `block` or `cyclic`.
@@ -27,8 +35,15 @@ pub const BRIDGE_USER: &str = "system:serviceaccount:drawbridge-system:drawbridg
 /// The namespace that the bridge itself lives in, unless an operator chooses another. Never a managed
 /// one: its own pods would wait for webhooks that they have yet to serve.
 pub const BRIDGE_NAMESPACE: &str = "drawbridge-system";
+/// Condition on a pod: whether its job is suspended.
+pub const SUSPENDED_CONDITION: &str = "SlurmSuspended";
 /// Condition on a Kubernetes node: whether Slurm would place something on it.
 pub const NODE_CONDITION: &str = "SlurmSchedulable";
+
+/// Condition on a Kubernetes node: whether a maintenance reservation of Slurm has it, or will.
+pub const MAINTENANCE_CONDITION: &str = "SlurmMaintenance";
+/// Condition on a Kubernetes node that shall be an external node: whether it is.
+pub const REGISTERED_CONDITION: &str = "SlurmRegistered";
 
 name_type! {
     /// A node as Kubernetes names it. A Slurm node is another type: the two names differ.

@@ -28,17 +28,26 @@ pub enum Plant {
     ResumesAnything,
     /// Pods that ended while no bridge ran keep the finalizer.
     ForgetsFinalizers,
+    /// An external node that is drained to be removed is resumed, because it should serve otherwise.
+    UndrainsWhatItRemoves,
+    /// The size of an external node is compared with another than the one that it was made with.
+    ComparesAnotherSize,
+    /// Every change of a Kubernetes node is a reason to ask Slurm for its nodes.
+    AsksForEveryNode,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::AdoptsNothing,
         Self::TrustsAnyMark,
         Self::MergesNamespaces,
         Self::WaitsForever,
         Self::ResumesAnything,
         Self::ForgetsFinalizers,
+        Self::UndrainsWhatItRemoves,
+        Self::ComparesAnotherSize,
+        Self::AsksForEveryNode,
     ];
 }
 

@@ -11,8 +11,8 @@ use serde_json::Value;
 pub(crate) use group::{PodGroupView, SCHEDULED, SchedulingGroup};
 
 use crate::names::{
-    FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL, Uid,
-    WORKER_LABEL,
+    EXTERNAL_LABEL, FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL,
+    Uid, WORKER_LABEL,
 };
 
 /// What every object has.
@@ -203,10 +203,12 @@ pub(crate) struct Condition {
     pub(crate) status: String,
     pub(crate) reason: String,
     pub(crate) message: String,
+    #[serde(rename = "lastTransitionTime")]
+    pub(crate) last_transition_time: Option<String>,
 }
 
 /// A Kubernetes node.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct NodeView {
     pub(crate) metadata: Meta,
     #[serde(default)]
@@ -224,10 +226,22 @@ pub(crate) struct NodeSpec {
 }
 
 /// How a node is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct NodeStatus {
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) capacity: Amounts,
+    pub(crate) allocatable: Amounts,
+    pub(crate) addresses: Vec<Address>,
+}
+
+/// One of a node's addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Address {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) address: String,
 }
 
 /// What keeps pods off a node.
@@ -348,5 +362,17 @@ impl NodeView {
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Whether Slurm shall have it as an external node.
+    pub(crate) fn is_external(&self) -> bool {
+        self.metadata.labels.contains_key(EXTERNAL_LABEL)
+    }
+
+    /// Since when it isn't ready, in seconds since 1970; `None` if it is, or doesn't say.
+    pub(crate) fn not_ready_since(&self) -> Option<u64> {
+        let ready = self.condition("Ready").filter(|ready| ready.status != "True")?;
+        let since = ready.last_transition_time.as_deref();
+        Some(since.and_then(|text| Epoch::parse(text).ok()).map_or(0, |at| at.unix(Time::ZERO)))
     }
 }

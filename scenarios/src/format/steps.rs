@@ -45,6 +45,8 @@ pub(crate) struct StepEntry {
     pub(crate) scancel: Option<String>,
     /// Change a Slurm node, as `scontrol update`.
     pub(crate) slurm_node: Option<SlurmNodeEntry>,
+    /// Something else that an administrator does: `suspend train`, `delete NodeName=ext1`.
+    pub(crate) scontrol: Option<String>,
     /// Kill a component.
     pub(crate) crash: Option<CrashEntry>,
     /// Stop a component gracefully and start it again: `{bridge: 5s}`, after so long.
@@ -269,6 +271,7 @@ pub(crate) enum ActionEntry<'a> {
     Sbatch(&'a TextOr<SbatchEntry>),
     Scancel(&'a str),
     SlurmNode(&'a SlurmNodeEntry),
+    Scontrol(&'a str),
     Crash(&'a CrashEntry),
     Restart(&'a RestartEntry),
     Slurmrestd(&'a SlurmrestdEntry),
@@ -292,6 +295,7 @@ impl StepEntry {
             sbatch,
             scancel,
             slurm_node,
+            scontrol,
             crash,
             restart,
             slurmrestd,
@@ -308,6 +312,7 @@ impl StepEntry {
             sbatch.as_ref().map(|it| ("sbatch", ActionEntry::Sbatch(it))),
             scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
             slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
+            scontrol.as_ref().map(|it| ("scontrol", ActionEntry::Scontrol(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
             restart.as_ref().map(|it| ("restart", ActionEntry::Restart(it))),
             slurmrestd.as_ref().map(|it| ("slurmrestd", ActionEntry::Slurmrestd(it))),

@@ -12,7 +12,7 @@ use crate::{
         fields,
         kinds::{self, Kind},
         known::Known,
-        manifests,
+        manifests, scontrol,
         source::Source,
         steps::{
             ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
@@ -39,8 +39,8 @@ pub(crate) struct Timeline<'a> {
 }
 
 /// The keys that are actions, for hints.
-const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash, restart, \
-     slurmrestd, slurmToken, fault";
+const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, crash, \
+     restart, slurmrestd, slurmToken, fault";
 
 impl Timeline<'_> {
     /// All steps, by time; those at one time stay in the order of the file.
@@ -110,6 +110,10 @@ impl Timeline<'_> {
             ActionEntry::Sbatch(entry) => Action::Sbatch(Box::new(self.sbatch(entry, at)?)),
             ActionEntry::Scancel(job) => Action::Scancel((*job).into()),
             ActionEntry::SlurmNode(entry) => return self.slurm_nodes(entry, at),
+            ActionEntry::Scontrol(line) => Action::Scontrol(
+                scontrol::parse(line)
+                    .map_err(|(what, hint)| self.source.at(at, what).hinted(hint))?,
+            ),
             ActionEntry::Crash(entry) => self.crash(entry, at)?,
             ActionEntry::Restart(entry) => {
                 self.bridge(&path::key(at, "bridge"), "there is no bridge to restart")?;

@@ -64,6 +64,7 @@ impl World {
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
+            Action::Scontrol(command) => self.scontrol(command),
             Action::Slurmrestd(change) => {
                 let text = self.rest.change(change);
                 self.reach(text);
@@ -109,7 +110,7 @@ impl World {
     }
 
     /// Somebody said no to a step. That fails the run, unless the step says that it may be so.
-    fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
+    pub(super) fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
         let text = text.into();
         self.refusals += 1;
         match self.script.last() {
@@ -187,17 +188,7 @@ impl World {
 
     /// Cancels the live jobs of this name or number.
     fn scancel(&mut self, which: &str) {
-        let is_meant = |job: &&drawbridge_sim::Job| {
-            job.submission.name == which || job.id.to_string() == which
-        };
-        let jobs: Vec<_> = self
-            .slurm
-            .ctld()
-            .jobs()
-            .filter(is_meant)
-            .filter(|job| !job.state.is_end())
-            .map(|job| job.id)
-            .collect();
+        let jobs = self.live_jobs(which);
         if jobs.is_empty() {
             let text = format!("ran scancel for {which}, but Slurm has no such live job");
             self.refuse(Subject::Twin, text);
@@ -209,6 +200,15 @@ impl World {
                 self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
             }
         }
+    }
+
+    /// The live jobs of this name or number.
+    pub(super) fn live_jobs(&self, which: &str) -> Vec<drawbridge_sim::JobId> {
+        let is_meant = |job: &&drawbridge_sim::Job| {
+            job.submission.name == which || job.id.to_string() == which
+        };
+        let jobs = self.slurm.ctld().jobs().filter(is_meant);
+        jobs.filter(|job| !job.state.is_end()).map(|job| job.id).collect()
     }
 
     fn change_slurm_node(&mut self, node: &str, change: &NodeChange) {

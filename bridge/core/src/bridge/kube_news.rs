@@ -11,7 +11,7 @@ use crate::{
     gang::{Bond, Gang},
     informer::{Informer, News, Resource},
     input::{CallId, KubeReply, Lost, StreamId, WatchEvent},
-    names::{ObjectKey, Uid},
+    names::{KubeNode, ObjectKey, Uid},
     outbox::Purpose,
     store::Put,
     view::{NodeView, PodGroupView, PodView},
@@ -49,6 +49,7 @@ impl Bridge {
             | Purpose::AllJobs
             | Purpose::Job(_)
             | Purpose::SlurmNodes
+            | Purpose::Reservations
             | Purpose::Ending(_)
             | Purpose::UpdateNode(_)
             | Purpose::Probe => {}
@@ -111,8 +112,7 @@ impl Bridge {
                 let listed = uids(items);
                 let gone = self.store.nodes().filter(|node| !listed.contains(&node.metadata.uid));
                 let gone: Vec<_> = gone.map(|node| node.name()).collect();
-                self.mapping_is_stale |= !gone.is_empty();
-                gone.iter().for_each(|name| self.store.drop_node(name));
+                gone.iter().for_each(|name| self.drop_node(name));
             }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 let listed: BTreeSet<_> =
@@ -171,8 +171,7 @@ impl Bridge {
             Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
             Resource::Nodes => {
                 if let Some(name) = object["metadata"]["name"].as_str() {
-                    self.store.drop_node(&name.into());
-                    self.mapping_is_stale = true;
+                    self.drop_node(&name.into());
                 }
             }
             Resource::PodGroups | Resource::SchedulingGroups => {
@@ -207,17 +206,23 @@ impl Bridge {
     }
 
     fn put_node(&mut self, node: NodeView) {
-        let (name, labels, cordoned) =
-            (node.name(), node.metadata.labels.clone(), node.spec.unschedulable);
+        let (name, labels) = (node.name(), node.metadata.labels.clone());
         let Put::Taken(before) = self.store.put_node(node) else {
             return;
         };
         let same_labels = before.as_ref().is_some_and(|before| before.metadata.labels == labels);
         self.mapping_is_stale |= !same_labels;
-        if before.is_none_or(|before| before.spec.unschedulable != cordoned) {
+        self.touched_nodes.insert(name);
+    }
+
+    fn drop_node(&mut self, name: &KubeNode) {
+        self.store.drop_node(name);
+        self.mapping_is_stale = true;
+        let slurm = self.mapping.slurm(name).cloned();
+        self.keeper.departs(&mut self.out, name, slurm.as_ref());
+        if slurm.is_some() {
             self.poller.want_nodes(self.out.now());
         }
-        self.touched_nodes.insert(name);
     }
 
     fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {

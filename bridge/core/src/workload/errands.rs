@@ -5,7 +5,7 @@ use drawbridge_sim::JobId;
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
     context::Context, desk::Errand, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
-    ranks::rank, slurm::ObservedState, view::PodView,
+    ranks::rank, slurm::Flag, states::Standing, view::PodView,
 };
 
 impl Workload {
@@ -87,9 +87,9 @@ impl Workload {
             | Stage::Refused { .. }
             | Stage::Blocked { .. }
             | Stage::Revising { .. }
-            | Stage::Running { .. }
             | Stage::Ending { .. }
             | Stage::Closed => None,
+            Stage::Running { job } => pause(context, pod, *job),
         }
     }
 
@@ -135,6 +135,22 @@ impl Workload {
     }
 }
 
+/// Says that the job is suspended, or that it no longer is.
+fn pause(context: &Context<'_>, pod: &PodView, job: JobId) -> Option<Errand> {
+    let is_paused = match context.standing(job) {
+        Standing::Suspended => true,
+        Standing::Running => false,
+        Standing::Unclear
+        | Standing::Queued
+        | Standing::Revoked
+        | Standing::Ended
+        | Standing::Gone => return None,
+    };
+    let speaks = pod.is_bound() && !pod.is_terminal() && !pod.is_leaving();
+    let message = if is_paused { explain::suspended(job) } else { explain::resumed(job) };
+    (speaks && is_paused != explain::is_paused(pod)).then_some(Errand::Pause { is_paused, message })
+}
+
 /// First say why, then make it leave.
 fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
     if explain::is_disrupted(pod) {
@@ -147,9 +163,7 @@ fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -
 /// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
 fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
     let seen = context.job(job?).and_then(OurJob::seen)?;
-    let (ObservedState::Completing(_), Some(end)) = (&seen.state, seen.end_time) else {
-        return None;
-    };
+    let end = seen.end_time.filter(|_| seen.state.has(&Flag::Completing))?;
     let free_at = end + u64::from(context.config.kill_wait_seconds);
     let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
     Some(left.clamp(1, pod.grace_seconds().max(1)))

@@ -15,7 +15,7 @@ use crate::{
     ending::Farewell,
     explain,
     gang::Roster,
-    jobs::{OurJob, Standing},
+    jobs::OurJob,
     mark::Mark,
     outbox::{Alarm, Purpose},
     owners::{Chain, FRESH, unread},
@@ -23,6 +23,7 @@ use crate::{
     ranks::rank,
     requests::Note,
     slurm::Submission,
+    states::Standing,
     translate::{Draft, Refusal, Resolved, Shape, Surroundings, Warning, resolve},
     view::{PodGroupView, PodView},
 };
@@ -203,9 +204,9 @@ impl Workload {
         let waiting = self.views(context).filter(|pod| pod.wants_a_place());
         let labels = waiting.filter_map(|pod| pod.job_label()?.parse().ok()).map(JobId);
         let ended = |job: &JobId| {
-            context.job(*job).is_some_and(|ours| {
-                ours.workload == self.id && matches!(ours.standing(), Standing::Ended(_))
-            })
+            context
+                .job(*job)
+                .is_some_and(|ours| ours.workload == self.id && ours.standing() == Standing::Ended)
         };
         labels.filter(ended).max().filter(|job| !self.was_given_back(context, *job))
     }

@@ -5,14 +5,15 @@ use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload};
 use crate::{
     annotations::Distribution,
+    config::SuspendedJobs,
     context::Context,
     ending::Farewell,
     explain,
-    jobs::{OurJob, Standing},
+    jobs::OurJob,
     mark::Mark,
     outbox::Alarm,
     ranks,
-    slurm::ObservedState,
+    states::{Reaction, Standing},
     view::{PodGroupView, PodView},
 };
 
@@ -30,15 +31,10 @@ struct Crowd {
 
 /// Something is wrong with a job that pods rely on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Trouble {
-    /// It ended without us, in this state.
-    Ended(ObservedState),
-    /// Slurm doesn't know it.
-    Gone,
-    /// It waits again although pods are bound.
-    Requeued,
-    /// A pod is bound to a node that isn't the job's.
-    Elsewhere,
+struct Trouble {
+    /// The pods leave; otherwise they wait for another job.
+    leave: bool,
+    why: String,
 }
 
 impl Workload {
@@ -63,14 +59,14 @@ impl Workload {
             self.suspicion = None;
             return self.shrunk(context, job, crowd).or_else(|| self.runs_out(context, job));
         };
-        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
+        self.is_confirmed(context, job).then(|| self.react(context, job, trouble))
     }
 
     /// A job that ended while no bridge ran means what it would have meant before our eyes.
     pub(super) fn catch_up(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
         let crowd = self.crowd(context);
         let trouble = self.trouble(context, job, crowd)?;
-        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
+        self.is_confirmed(context, job).then(|| self.react(context, job, trouble))
     }
 
     /// Whether a bridge before us may have cancelled the job itself, to submit another: its gang
@@ -100,14 +96,32 @@ impl Workload {
         crowd
     }
 
+    /// What the table of states says, if it isn't that all is well.
     fn trouble(&self, context: &Context<'_>, job: JobId, crowd: Crowd) -> Option<Trouble> {
-        match context.standing(job) {
-            Standing::Ended(state) => Some(Trouble::Ended(state)),
-            Standing::Gone => Some(Trouble::Gone),
-            Standing::Queued if crowd.bound > 0 => Some(Trouble::Requeued),
-            Standing::Running if self.anyone_elsewhere(context, job) => Some(Trouble::Elsewhere),
-            Standing::Unclear | Standing::Queued | Standing::Running | Standing::Suspended => None,
-        }
+        let row = context.row(job);
+        let pauses = context.config.suspended_jobs == SuspendedJobs::Keep;
+        let leave = match row.reaction(crowd.bound > 0) {
+            Reaction::Leave => true,
+            Reaction::Again => false,
+            Reaction::Pause if !pauses => true,
+            Reaction::Keep | Reaction::Place
+                if row.standing == Standing::Running && self.anyone_elsewhere(context, job) =>
+            {
+                return Some(Trouble { leave: true, why: explain::elsewhere(job) });
+            }
+            Reaction::Wait | Reaction::Place | Reaction::Keep | Reaction::Pause => return None,
+        };
+        let state = context.job(job).and_then(OurJob::seen).map(|seen| &seen.state);
+        let why = match (row.standing, state) {
+            (Standing::Ended, Some(state)) => explain::ended(job, state),
+            (Standing::Queued, _) => explain::requeued(job),
+            (Standing::Suspended, _) => explain::suspended(job),
+            (Standing::Revoked, _) => explain::revoked(job),
+            (Standing::Gone | Standing::Ended | Standing::Unclear | Standing::Running, _) => {
+                explain::gone(job)
+            }
+        };
+        Some(Trouble { leave, why })
     }
 
     fn anyone_elsewhere(&self, context: &Context<'_>, job: JobId) -> bool {
@@ -135,23 +149,15 @@ impl Workload {
         }
     }
 
-    fn react(
-        &mut self,
-        context: &mut Context<'_>,
-        job: JobId,
-        trouble: &Trouble,
-        crowd: Crowd,
-    ) -> Stage {
-        let why = match trouble {
-            Trouble::Ended(state) => explain::ended(job, state),
-            Trouble::Gone => explain::gone(job),
-            Trouble::Requeued => explain::requeued(job),
-            Trouble::Elsewhere => explain::elsewhere(job),
-        };
-        let meant =
-            matches!(trouble, Trouble::Ended(ObservedState::Cancelled | ObservedState::Deadline));
-        if crowd.bound > 0 || meant {
+    fn react(&mut self, context: &mut Context<'_>, job: JobId, trouble: Trouble) -> Stage {
+        let Trouble { leave, why } = trouble;
+        if leave {
             return Stage::Evicting { job: Some(job), why };
+        }
+        if context.job(job).is_some_and(OurJob::is_live) {
+            let stage = self.end(context, job, &why);
+            self.setback = Some(why);
+            return stage;
         }
         context.jobs.forget(job, context.out.last_call());
         self.back_off(context, Some(why))

@@ -198,6 +198,19 @@ impl Town {
         self.drain();
     }
 
+    /// Changes a Kubernetes node.
+    pub(crate) fn change_node(&mut self, node: &str, what: &str, change: impl FnOnce(&mut Value)) {
+        self.say(&format!("< node {node} {what}"));
+        self.kube.change(&format!("/api/v1/nodes/{node}"), change);
+        self.drain();
+    }
+
+    pub(crate) fn delete_node(&mut self, node: &str) {
+        self.say(&format!("< node {node} deleted"));
+        self.kube.delete(&format!("/api/v1/nodes/{node}"));
+        self.drain();
+    }
+
     /// Changes Slurm; the bridge finds out by itself.
     pub(crate) fn slurm(&mut self, what: &str, change: impl FnOnce(&mut Slurm)) {
         self.say(&format!("< {what}"));
@@ -378,6 +391,9 @@ fn is_noise(effect: &Effect) -> bool {
                 | SlurmRequest::Remark { .. }
                 | SlurmRequest::Revise { .. }
                 | SlurmRequest::UpdateNode { .. }
+                | SlurmRequest::CreateNode { .. }
+                | SlurmRequest::DescribeNode { .. }
+                | SlurmRequest::DeleteNode(_)
         ),
     }
 }
@@ -432,6 +448,10 @@ fn slurm_line(request: &SlurmRequest) -> String {
         SlurmRequest::Job(job) => format!("read job {job}"),
         SlurmRequest::Jobs => "all jobs".into(),
         SlurmRequest::Nodes => "nodes".into(),
+        SlurmRequest::Reservations => "reservations".into(),
+        SlurmRequest::CreateNode { .. }
+        | SlurmRequest::DescribeNode { .. }
+        | SlurmRequest::DeleteNode(_) => request.to_string(),
     }
 }
 
