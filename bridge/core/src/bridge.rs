@@ -31,6 +31,7 @@ use crate::{
     input::{Input, SlurmFault},
     instance::{Duties, Instance},
     jobs::Jobs,
+    lanes::Lanes,
     link::Link,
     mapping::Mapping,
     names::{KubeNode, Uid},
@@ -67,6 +68,7 @@ pub struct Bridge {
     endings: Endings,
     poller: Poller,
     gate: Gate,
+    lanes: Lanes,
     keeper: Keeper,
     workloads: BTreeMap<Uid, Workload>,
     /// Which workload a pod belongs to.
@@ -125,6 +127,7 @@ impl Bridge {
             desks: Desks::default(),
             endings: Endings::default(),
             gate: Gate::default(),
+            lanes: Lanes::default(),
             keeper: Keeper::default(),
             workloads: BTreeMap::new(),
             homes: BTreeMap::new(),
@@ -244,11 +247,17 @@ impl Bridge {
         }
         if self.synced {
             self.remap();
-            while let Some(workload) = self.touched.pop_first().or_else(|| self.gate.call()) {
+            while let Some(workload) = self.next_touched() {
                 self.drive(&workload);
             }
             self.tend_nodes();
         }
+    }
+
+    /// Who is touched, then whose turn has come.
+    fn next_touched(&mut self) -> Option<Uid> {
+        let touched = self.touched.pop_first();
+        touched.or_else(|| self.gate.call()).or_else(|| self.lanes.call())
     }
 
     fn is_synced(&self) -> bool {
@@ -278,8 +287,10 @@ impl Bridge {
             return self.move_to_gang(workload.members, &roster);
         }
         if workload.stage == Stage::Closed {
+            self.lanes.forget(id);
             self.close(&workload);
         } else {
+            self.lanes.settle(id, workload.stage.is_submitted());
             self.workloads.insert(id.clone(), workload);
         }
         for pod in strangers {
@@ -310,6 +321,7 @@ impl Bridge {
             endings: &mut self.endings,
             poller: &mut self.poller,
             gate: &mut self.gate,
+            lanes: &mut self.lanes,
             is_cut_off: self.shut.is_some(),
         }
     }

@@ -11,6 +11,7 @@ use crate::{
     ending::{Endings, Farewell},
     gate::Gate,
     jobs::{Jobs, OurJob, Standing},
+    lanes::Lanes,
     mapping::Mapping,
     names::Uid,
     outbox::Outbox,
@@ -36,6 +37,7 @@ pub(crate) struct Context<'a> {
     pub(crate) endings: &'a mut Endings,
     pub(crate) poller: &'a mut Poller,
     pub(crate) gate: &'a mut Gate,
+    pub(crate) lanes: &'a mut Lanes,
     /// Slurm can't be asked now; whoever rests for that is woken when it can.
     pub(crate) is_cut_off: bool,
 }

@@ -19,6 +19,7 @@ use crate::{
     input::{KubeReply, Lost},
     names::{KubeNode, Uid},
     outbox::{Alarm, Outbox, Purpose},
+    placement::Placement,
     requests::{self, Author, Claim},
     view::PodView,
 };
@@ -35,8 +36,8 @@ pub(crate) enum Errand {
     Mark(JobId),
     /// Say why it waits.
     Explain(String),
-    /// Write down the node that it was given.
-    Place(KubeNode),
+    /// Write down the node that it was given, and who it is there.
+    Place(Box<Placement>),
     /// Bind it.
     Bind { job: JobId, slurm: SlurmNode, node: KubeNode },
     /// Say why it has to leave.
@@ -224,7 +225,7 @@ impl Errand {
             Self::Read => requests::read(pod),
             Self::Mark(job) => requests::mark(pod, *job),
             Self::Explain(message) => author.pod_condition(out.now(), pod, waits(message)),
-            Self::Place(node) => requests::place(pod, node),
+            Self::Place(placement) => requests::place(pod, placement),
             Self::Bind { job, slurm, node } => requests::bind(pod, *job, slurm, node),
             Self::Disrupt(message) => author.pod_condition(out.now(), pod, leaves(message)),
             Self::Remove { grace } if eviction_refused => requests::delete(pod, *grace),

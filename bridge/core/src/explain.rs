@@ -63,6 +63,9 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
 }
 
 fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
+    if let Some(message) = context.lanes.words(&workload.id) {
+        return Some(Explanation::waits("WaitingForThrottle", message));
+    }
     let gang = workload.gang.as_ref()?;
     // Pods and group come by different watches: what is missing may be on its way.
     if !workload.is_quiet(context.now()) {
@@ -136,6 +139,10 @@ pub(crate) fn refused(number: i64, text: &str) -> String {
 
 pub(crate) fn unreachable(text: &str) -> String {
     format!("Slurm can't take the job now: {text}")
+}
+
+pub(crate) fn uncounted(resource: &str) -> String {
+    format!("Slurm doesn't count {resource}: another job may be given a node where none is left")
 }
 
 pub(crate) fn ended(job: JobId, state: &ObservedState) -> String {

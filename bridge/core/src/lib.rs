@@ -29,6 +29,7 @@ mod informer;
 pub mod input;
 mod instance;
 mod jobs;
+mod lanes;
 pub mod link;
 mod mapping;
 mod mark;
@@ -36,6 +37,8 @@ pub mod names;
 mod nodes;
 mod outbox;
 mod owners;
+mod permissions;
+mod placement;
 mod plants;
 mod poller;
 mod ranks;
@@ -49,8 +52,10 @@ mod workload;
 pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
-    Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus, Uneven,
+    Addresses, ClassPriority, Config, ConfigError, DeviceClass, Devices, Environment, Features,
+    GangConfig, LabelExpression, LabelSelector, LeaderElection, Namespace, Placeholder,
+    PluginResource, Plugins, PollSeconds, SlurmRest, SlurmTls, SlurmVariables, Surplus, Uneven,
+    Unmapped,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -11,8 +11,7 @@ use serde_json::Value;
 pub(crate) use group::{PodGroupView, SCHEDULED, SchedulingGroup};
 
 use crate::names::{
-    FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL, Uid,
-    WORKER_LABEL,
+    FINALIZER, JOB_ID_LABEL, KubeNode, ObjectKey, POD_GROUP_LABEL, Uid, WORKER_LABEL,
 };
 
 /// What every object has.
@@ -143,6 +142,7 @@ pub(crate) struct Affinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Vec<Value>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Rules about nodes.
@@ -150,6 +150,7 @@ pub(crate) struct PodAffinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Terms of which one must hold.
@@ -320,10 +321,6 @@ impl PodView {
         self.metadata.labels.get(JOB_ID_LABEL).map(String::as_str)
     }
 
-    pub(crate) fn node_annotation(&self) -> Option<&str> {
-        self.metadata.annotations.get(NODE_ANNOTATION).map(String::as_str)
-    }
-
     /// The PodGroup that its label names.
     pub(crate) fn group(&self) -> Option<ObjectKey> {
         let name = self.metadata.labels.get(POD_GROUP_LABEL)?;
@@ -338,6 +335,20 @@ impl PodView {
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
+    }
+}
+
+impl PodAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
+    }
+}
+
+impl NodeAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
     }
 }
 

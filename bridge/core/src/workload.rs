@@ -25,7 +25,7 @@ mod revise;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_sim::{JobId, SlurmNode, Span, Time};
+use drawbridge_sim::{JobId, Span, Time};
 
 use crate::{
     backoff::Backoff,
@@ -36,8 +36,9 @@ use crate::{
     input::{CallId, SlurmFault, SlurmReply},
     jobs::{Jobs, OurJob},
     mark::Mark,
-    names::{KubeNode, Uid},
+    names::Uid,
     outbox::Alarm,
+    placement::Placement,
     poller::{LATE, Need},
     slurm::Submission,
     store::Store,
@@ -51,15 +52,8 @@ const CUT_OFF: Span = Span::mins(10);
 /// How long after a submit in doubt Slurm is asked a second time.
 const SECOND_LOOK: Span = Span::secs(5);
 
-/// A place on a node, by both of its names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
-    pub(crate) slurm: SlurmNode,
-    pub(crate) node: KubeNode,
-}
-
 /// The seats of a workload's pods.
-pub(crate) type Seats = BTreeMap<Uid, Seat>;
+pub(crate) type Seats = BTreeMap<Uid, Placement>;
 
 /// Where a workload stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -461,6 +455,11 @@ impl Stage {
             Self::Ending { .. } => "ending",
             Self::Closed => "closed",
         }
+    }
+
+    /// Whether it has a job in Slurm, or one on its way there.
+    pub(crate) fn is_submitted(&self) -> bool {
+        matches!(self, Self::Submitting { .. } | Self::Doubtful { .. }) || self.job().is_some()
     }
 
     fn job(&self) -> Option<JobId> {

@@ -68,8 +68,7 @@ impl Workload {
             }
             Stage::Placing { seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
-                let there = pod.node_annotation() == Some(seat.node.as_str());
-                (!there).then(|| Errand::Place(seat.node.clone()))
+                (!seat.is_written(pod)).then(|| Errand::Place(Box::new(seat.clone())))
             }
             Stage::Binding { job, seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;

@@ -52,6 +52,8 @@ pub(super) struct Ready {
     pub(super) job: Box<Submission>,
     /// What isn't as its users may expect.
     warnings: Vec<Warning>,
+    /// At most so many jobs of the same controller.
+    throttle: Option<u32>,
 }
 
 impl Workload {
@@ -70,8 +72,8 @@ impl Workload {
             Drafted::NotYet => None,
             Drafted::Blocked(words) => Some(Self::blocked(context.now(), words)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
-            Drafted::Ready(Ready { mark, job, warnings }) => {
-                if !context.gate.enter(&self.id) {
+            Drafted::Ready(Ready { mark, job, warnings, throttle }) => {
+                if !self.has_its_turn(context, throttle) || !context.gate.enter(&self.id) {
                     return None;
                 }
                 self.warn(context, &warnings);
@@ -80,6 +82,17 @@ impl Workload {
                 Some(Stage::Submitting { mark, job })
             }
         }
+    }
+
+    /// Whether its controller has room for one more job.
+    fn has_its_turn(&self, context: &mut Context<'_>, throttle: Option<u32>) -> bool {
+        let Some(pod) = self.views(context).find(|pod| pod.wants_a_place()) else {
+            return true;
+        };
+        if let Some(owner) = pod.metadata.controller() {
+            context.lanes.place(&self.id, owner);
+        }
+        throttle.is_none_or(|limit| context.lanes.admits(&self.id, pod, limit))
     }
 
     /// Says on every pod what isn't as its users may expect, once.
@@ -365,7 +378,8 @@ impl Workload {
         let around = Surroundings { excluded_nodes, dependency, external };
         let (mark, job) = shape.submission(context.config, draft, around);
         let (mark, job, warnings) = (Box::new(mark), Box::new(job), shape.warnings);
-        Drafted::Ready(Ready { mark, job, warnings })
+        let throttle = shape.annotations.array_throttle;
+        Drafted::Ready(Ready { mark, job, warnings, throttle })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload};
+use super::{FINALIZER_BOUND, Seats, Stage, Workload};
 use crate::{
     annotations::Distribution,
     context::Context,
@@ -11,6 +11,7 @@ use crate::{
     jobs::{OurJob, Standing},
     mark::Mark,
     outbox::Alarm,
+    placement::{self, Placement, Whole},
     ranks,
     slurm::ObservedState,
     view::{PodGroupView, PodView},
@@ -242,8 +243,8 @@ impl Workload {
             Ok(_) => {}
         }
         let ready = |pod: &PodView| {
-            let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
-            seat.is_some() && pod.node_annotation() == seat && context.desks.is_free(pod.uid())
+            seats.get(pod.uid()).is_some_and(|seat| seat.is_written(pod))
+                && context.desks.is_free(pod.uid())
         };
         let all = self.views(context).filter(|pod| pod.wants_a_place()).all(ready);
         all.then(|| Stage::Binding { job, seats: seats.clone(), since: context.now() })
@@ -289,6 +290,9 @@ impl Workload {
         else {
             return Some(Err(explain::too_small(job)));
         };
+        let local_ids = placement::local_ids(&places);
+        let nodes = seen.allocation.iter().map(|it| (&it.node, context.mapping.kube(&it.node)));
+        let whole = Whole::new(job, &mark.pods, nodes);
         let mut seats = Seats::new();
         for pod in self.views(context) {
             let key = pod.key();
@@ -299,7 +303,14 @@ impl Workload {
             let Some(node) = context.mapping.kube(slurm) else {
                 return Some(Err(explain::unmapped(job, slurm)));
             };
-            let seat = Seat { slurm: slurm.clone(), node: node.clone() };
+            let seat = Placement {
+                slurm: slurm.clone(),
+                node: node.clone(),
+                rank,
+                node_id: places[rank],
+                local_id: local_ids[rank],
+                whole: whole.clone(),
+            };
             seats.insert(pod.uid().clone(), seat);
         }
         Some(Ok(seats))
