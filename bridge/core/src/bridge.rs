@@ -8,6 +8,7 @@
 //! [`Workload::drive`](crate::workload::Workload::drive) and in the node keeper, once for each
 //! that was touched, so a step costs what it touches.
 
+mod device_news;
 mod homes;
 mod kube_news;
 mod leading;
@@ -22,6 +23,7 @@ use crate::{
     config::{Config, secs},
     context::Context,
     desk::Desks,
+    dra::Shelf,
     effect::Effect,
     election::Election,
     ending::Endings,
@@ -69,6 +71,7 @@ pub struct Bridge {
     poller: Poller,
     gate: Gate,
     lanes: Lanes,
+    shelf: Shelf,
     keeper: Keeper,
     workloads: BTreeMap<Uid, Workload>,
     /// Which workload a pod belongs to.
@@ -128,6 +131,7 @@ impl Bridge {
             endings: Endings::default(),
             gate: Gate::default(),
             lanes: Lanes::default(),
+            shelf: Shelf::default(),
             keeper: Keeper::default(),
             workloads: BTreeMap::new(),
             homes: BTreeMap::new(),
@@ -322,6 +326,7 @@ impl Bridge {
             poller: &mut self.poller,
             gate: &mut self.gate,
             lanes: &mut self.lanes,
+            shelf: &self.shelf,
             is_cut_off: self.shut.is_some(),
         }
     }

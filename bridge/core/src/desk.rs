@@ -15,9 +15,10 @@ use serde::Deserialize;
 
 use crate::{
     backoff::Backoff,
+    dra::{ClaimView, Kind, Step},
     effect::KubeRequest,
     input::{KubeReply, Lost},
-    names::{KubeNode, Uid},
+    names::{KubeNode, ObjectKey, Uid},
     outbox::{Alarm, Outbox, Purpose},
     placement::Placement,
     requests::{self, Author, Claim},
@@ -26,6 +27,9 @@ use crate::{
 
 /// How long a change may take to come back by the watch before the pod is read instead.
 const SETTLE: Span = Span::secs(5);
+
+/// So many failures in a row.
+const UNLUCKY: u32 = 3;
 
 /// Something to be done to a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub(crate) enum Errand {
     Place(Box<Placement>),
     /// Bind it.
     Bind { job: JobId, slurm: SlurmNode, node: KubeNode },
+    /// Give it its devices, or take them back.
+    Devices(Box<Step>),
     /// Say why it has to leave.
     Disrupt(String),
     /// Make it leave: by eviction, or by deletion where eviction was refused.
@@ -73,6 +79,10 @@ struct Desk {
 pub(crate) enum Verdict {
     /// This is its state now.
     Is(Box<PodView>),
+    /// This is its claim's state now.
+    Claim(Box<ClaimView>),
+    /// Its claim no longer exists.
+    ClaimGone(ObjectKey),
     /// It no longer exists.
     Gone,
     /// Nothing that we can be sure of.
@@ -176,6 +186,11 @@ impl Desks {
         self.desks.remove(pod);
     }
 
+    /// Whether requests about the pod failed again and again.
+    pub(crate) fn is_unlucky(&self, pod: &Uid) -> bool {
+        self.desks.get(pod).is_some_and(|desk| UNLUCKY <= desk.failures)
+    }
+
     /// Whether the pod has to be read before anything is decided about it.
     pub(crate) fn must_read(&self, pod: &Uid) -> bool {
         self.desks.get(pod).is_some_and(|desk| desk.must_read)
@@ -190,6 +205,12 @@ impl Desk {
         errand: &Errand,
         body: &serde_json::Value,
     ) -> Verdict {
+        if let Errand::Devices(step) = errand
+            && step.kind != Kind::Tell
+        {
+            let claim = ClaimView::deserialize(body).map(Box::new);
+            return claim.map_or_else(|_| Verdict::ClaimGone(step.claim.clone()), Verdict::Claim);
+        }
         if !errand.answers_with_the_pod() {
             self.state = State::Settling(errand.clone());
             out.wake_in(SETTLE, Alarm::Pod(uid.clone()));
@@ -214,6 +235,10 @@ impl Desk {
 }
 
 impl Errand {
+    pub(crate) fn devices(step: Step) -> Self {
+        Self::Devices(Box::new(step))
+    }
+
     fn request(
         &self,
         out: &Outbox,
@@ -227,6 +252,7 @@ impl Errand {
             Self::Explain(message) => author.pod_condition(out.now(), pod, waits(message)),
             Self::Place(placement) => requests::place(pod, placement),
             Self::Bind { job, slurm, node } => requests::bind(pod, *job, slurm, node),
+            Self::Devices(step) => step.request.clone(),
             Self::Disrupt(message) => author.pod_condition(out.now(), pod, leaves(message)),
             Self::Remove { grace } if eviction_refused => requests::delete(pod, *grace),
             Self::Remove { grace } => requests::evict(pod, *grace),
@@ -241,6 +267,7 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Devices(_)
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -255,6 +282,7 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Devices(_)
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -267,6 +295,14 @@ impl Errand {
             Self::Explain(_) => "pods.explain",
             Self::Place(_) => "pods.place",
             Self::Bind { .. } => "pods.bind",
+            Self::Devices(step) => match step.kind {
+                Kind::Create => "claims.create",
+                Kind::Protect => "claims.protect",
+                Kind::Allocate => "claims.allocate",
+                Kind::Free => "claims.free",
+                Kind::Tell => "claims.tell",
+                Kind::Delete => "claims.delete",
+            },
             Self::Disrupt(_) => "pods.disrupt",
             Self::Remove { .. } => "pods.remove",
             Self::Release => "pods.release",

@@ -8,6 +8,7 @@ use drawbridge_sim::{JobId, SlurmNode};
 use crate::{
     context::Context,
     desk::Errand,
+    dra::Kind,
     facts::{BridgeFact, FactSubject, Weight},
     jobs::{OurJob, Standing},
     outbox::Purpose,
@@ -47,13 +48,18 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             Some(Explanation::waits("WaitingForDependency", words.clone()))
         }
         Stage::Marking { job } | Stage::Waiting { job } => {
+            if let Some(snag) = &workload.snag {
+                return Some(Explanation::waits("WaitingForDevices", snag.clone()));
+            }
             let message = pending(*job, context.job(*job)?)?;
             Some(Explanation::waits("SlurmPending", message))
+        }
+        Stage::Placing { .. } => {
+            Some(Explanation::waits("WaitingForDevices", workload.snag.clone()?))
         }
         Stage::Submitting { .. }
         | Stage::Doubtful { .. }
         | Stage::Revising { .. }
-        | Stage::Placing { .. }
         | Stage::Binding { .. }
         | Stage::Running { .. }
         | Stage::Evicting { .. }
@@ -116,6 +122,7 @@ pub(crate) fn note<'a>(
         Errand::Read
         | Errand::Mark(_)
         | Errand::Place(_)
+        | Errand::Devices(_)
         | Errand::Bind { .. }
         | Errand::Remove { .. }
         | Errand::Release => None,
@@ -304,6 +311,10 @@ pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<BridgeFact> {
         Errand::Remove { grace: None } => (Weight::News, format!("evicted pod {key}")),
         Errand::Remove { grace: Some(secs) } => {
             (Weight::News, format!("evicted pod {key} with {secs} s of grace"))
+        }
+        Errand::Devices(step) => {
+            let told = matches!(step.kind, Kind::Allocate | Kind::Free);
+            (if told { Weight::News } else { Weight::Echo }, step.text.clone())
         }
         Errand::Release => (Weight::Echo, format!("let go of pod {key}")),
         Errand::Read | Errand::Place(_) | Errand::Disrupt(_) => return None,

@@ -18,6 +18,7 @@ pub mod config;
 mod context;
 pub mod custody;
 mod desk;
+mod dra;
 pub mod effect;
 mod election;
 mod ending;

@@ -20,10 +20,11 @@ use crate::{
     permissions::{self, Forbidden},
     slurm::{Memory, Submission, Wishes},
     view::PodView,
+    workload::Claimed,
 };
 pub(crate) use conflict::conflict;
 pub(crate) use dependency::{Resolved, resolve};
-pub(crate) use devices::{Wanted, exclusive, wanted};
+pub(crate) use devices::{CLASS_PREFIX, CPU_CLASS, Wanted, exclusive, wanted};
 pub(crate) use resources::Ask;
 use unsupported::Unsupported;
 
@@ -53,6 +54,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) gang: Option<&'a Gang>,
     /// So many must start together.
     pub(crate) minimum: usize,
+    /// What the pods' claims ask for.
+    pub(crate) claimed: &'a Claimed,
     /// The `activeDeadlineSeconds` of its owners, the shortest.
     pub(crate) owners_deadline: Option<u64>,
 }
@@ -77,6 +80,9 @@ pub(crate) enum Refusal {
     /// A wish that Slurm can't be told.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// A claim that Slurm can't be told of.
+    #[error("{0}")]
+    Claim(String),
     /// A value in an annotation.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
@@ -150,7 +156,10 @@ impl Shape {
                 return Err(Refusal::Worker);
             }
             unsupported::check(pod)?;
-            let wanted = devices::wanted(config, pod)?;
+            let mut wanted = devices::wanted(config, pod)?;
+            for (class, count) in draft.claimed.get(pod.uid()).into_iter().flatten() {
+                wanted.add_class(&config.devices, class, *count)?;
+            }
             conflict(pod, &wanted, &annotations)?;
             let mut asked = resources::ask(pod)?;
             asked.cpus = asked.cpus.max(wanted.cpus);
@@ -333,6 +342,7 @@ mod tests {
             name: "k8s-pod-p",
             pods: &pods,
             layers: &[&annotations],
+            claimed: &Claimed::new(),
             gang: gang.as_ref(),
             minimum: pods.len(),
             owners_deadline: Some(3601),

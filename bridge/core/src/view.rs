@@ -74,12 +74,37 @@ pub(crate) struct PodSpec {
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) scheduling_gates: Vec<Value>,
     pub(crate) scheduling_group: Option<SchedulingGroup>,
-    pub(crate) resource_claims: Vec<Value>,
+    pub(crate) resource_claims: Vec<PodClaim>,
     pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) termination_grace_period_seconds: Option<u64>,
     pub(crate) active_deadline_seconds: Option<u64>,
     pub(crate) priority_class_name: Option<String>,
+}
+
+/// A claim that a pod uses: one of two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaim {
+    pub(crate) name: String,
+    pub(crate) resource_claim_name: Option<String>,
+    pub(crate) resource_claim_template_name: Option<String>,
+}
+
+/// The claim that was made for a pod, by the name that the pod gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaimStatus {
+    pub(crate) name: String,
+    /// None if none is needed.
+    pub(crate) resource_claim_name: Option<String>,
+}
+
+/// The claim that stands for a pod's resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ExtendedClaim {
+    pub(crate) resource_claim_name: String,
 }
 
 /// Resource names with quantities, which are text or plain numbers.
@@ -189,10 +214,12 @@ pub(crate) struct Toleration {
 
 /// How a pod is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodStatus {
     pub(crate) phase: String,
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) resource_claim_statuses: Vec<PodClaimStatus>,
+    pub(crate) extended_resource_claim_status: Option<ExtendedClaim>,
 }
 
 /// One condition of a pod or a node.

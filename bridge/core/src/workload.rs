@@ -18,10 +18,13 @@
 //! and takes the arrows that are open, so it makes no difference whether this process brought the
 //! workload so far or one that crashed.
 
+mod devices;
 mod errands;
 mod gather;
 mod oversee;
 mod revise;
+
+pub(crate) use devices::Claimed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +32,7 @@ use drawbridge_sim::{JobId, Span, Time};
 
 use crate::{
     backoff::Backoff,
+    config::Gres,
     context::Context,
     explain,
     facts::FactSubject,
@@ -118,6 +122,10 @@ pub(crate) struct Workload {
     was_bound: bool,
     /// Something looks wrong with the job; it is believed when a reply to a later request agrees.
     suspicion: Option<CallId>,
+    /// Why pods of a job that runs don't get their devices.
+    pub(crate) snag: Option<String>,
+    /// How many devices of each kind a task of the job has.
+    per_task: BTreeMap<Gres, u32>,
     /// Why the last job was given back, until one runs.
     setback: Option<String>,
     /// All of its pods were bound once.
@@ -149,6 +157,8 @@ impl Workload {
             failed: false,
             was_bound: false,
             suspicion: None,
+            snag: None,
+            per_task: BTreeMap::new(),
             setback: None,
             was_whole: false,
             announced: false,
@@ -243,6 +253,7 @@ impl Workload {
 
     fn enter(&mut self, context: &mut Context<'_>, next: Stage) {
         if self.job() != next.job() {
+            self.snag = None;
             self.suspicion = None;
         }
         if matches!(next, Stage::Running { .. }) {

@@ -62,7 +62,7 @@ pub struct DeviceClass {
     /// The name in `GresTypes`: `gpu`.
     #[serde(default = "gpu")]
     pub gres: String,
-    /// The type in gres.conf; the class's name if unset.
+    /// The type in gres.conf; the class's name if unset, any if empty.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// The driver of its devices; the class's name if unset.
@@ -160,7 +160,7 @@ impl DeviceClass {
     /// What it is in Slurm.
     pub(crate) fn as_gres(&self, class: &str) -> Gres {
         let kind = self.kind.clone().unwrap_or_else(|| class.to_owned());
-        Gres { name: self.gres.clone(), kind: Some(kind) }
+        Gres { name: self.gres.clone(), kind: Some(kind).filter(|kind| !kind.is_empty()) }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     candidates,
     config::{Config, Placeholder, Surplus},
     context::Context,
+    dra::Lack,
     effect::SlurmRequest,
     ending::Farewell,
     explain,
@@ -323,11 +324,17 @@ impl Workload {
         };
         let owners_deadline =
             owners.iter().filter_map(|owner| owner.spec.active_deadline_seconds).min();
+        let claimed = match Self::claimed(context, &pods) {
+            Ok(claimed) => claimed,
+            Err(Lack::NotYet(words)) => return Drafted::Blocked(words),
+            Err(Lack::Never(words)) => return Drafted::Refused(Refusal::Claim(words)),
+        };
         let draft = Draft {
             workload: &self.id,
             name: &name,
             pods: &pods,
             layers: &layers,
+            claimed: &claimed,
             gang: self.gang.as_ref(),
             minimum: self.minimum,
             owners_deadline,

@@ -2,7 +2,7 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seats, Stage, Workload};
+use super::{FINALIZER_BOUND, Seats, Stage, Workload, devices::Hindrance};
 use crate::{
     annotations::Distribution,
     context::Context,
@@ -218,13 +218,20 @@ impl Workload {
         }
         self.part_from_strangers(context, job);
         match self.seats(context, job)? {
-            Ok(seats) => Some(Stage::Placing { job, seats }),
-            Err(why) => {
-                let stage = self.end(context, job, &why);
-                self.setback = Some(why);
-                Some(stage)
-            }
+            Ok(seats) => match self.hindered(context, job, &seats) {
+                None => Some(Stage::Placing { job, seats }),
+                Some(Hindrance::Wait) => None,
+                Some(Hindrance::GiveBack(why)) => Some(self.give_back(context, job, why)),
+            },
+            Err(why) => Some(self.give_back(context, job, why)),
         }
+    }
+
+    /// Gives up an allocation that is of no use.
+    fn give_back(&mut self, context: &mut Context<'_>, job: JobId, why: String) -> Stage {
+        let stage = self.end(context, job, &why);
+        self.setback = Some(why);
+        stage
     }
 
     /// All told where they go?
@@ -242,9 +249,17 @@ impl Workload {
             Ok(now) if now != *seats => return Some(Stage::Placing { job, seats: now }),
             Ok(_) => {}
         }
+        match self.hindered(context, job, seats) {
+            None => {}
+            Some(Hindrance::Wait) => return None,
+            Some(Hindrance::GiveBack(why)) => return Some(self.give_back(context, job, why)),
+        }
         let ready = |pod: &PodView| {
-            seats.get(pod.uid()).is_some_and(|seat| seat.is_written(pod))
-                && context.desks.is_free(pod.uid())
+            let seat = seats.get(pod.uid());
+            let seated = |seat: &Placement| {
+                seat.is_written(pod) && self.has_devices(context, job, pod, seat)
+            };
+            seat.is_some_and(seated) && context.desks.is_free(pod.uid())
         };
         let all = self.views(context).filter(|pod| pod.wants_a_place()).all(ready);
         all.then(|| Stage::Binding { job, seats: seats.clone(), since: context.now() })

@@ -4,9 +4,9 @@
 //! gone and submitted again, so a reply that lacks them isn't understood at all.
 
 use drawbridge_core::slurm::{NodeAllocation, NodeInfo, ObservedJob, ObservedState};
-use drawbridge_sim::{JobId, PartitionName, SlurmNode};
+use drawbridge_sim::{IndexSet, JobId, PartitionName, SlurmNode};
 
-use super::{Job, JobResources, Node, Number, wire};
+use super::{Core, Job, JobResources, Node, NodeResources, Number, wire};
 use crate::slurm::reply::Garbled;
 
 wire! {
@@ -19,6 +19,7 @@ wire! {
         admin_comment: String,
         submit_time: Number,
         job_resources: Option<JobResources>,
+        gres_detail: Vec<String>,
         cpus: Number,
         start_time: Number,
         end_time: Number,
@@ -33,9 +34,9 @@ impl From<Job> for JobSketch {
             job_state: job.job_state,
             state_reason: job.state_reason,
             state_description: job.state_description,
-            admin_comment: job.admin_comment,
             submit_time: job.submit_time,
             job_resources: job.job_resources,
+            gres_detail: job.gres_detail,
             cpus: job.cpus,
             start_time: job.start_time,
             end_time: job.end_time,
@@ -63,8 +64,15 @@ impl TryFrom<JobSketch> for ObservedJob {
                 Some(resources) => allocation(resources, job.cpus.get())?,
                 None => Vec::new(),
             },
+            gres_detail: job.gres_detail,
+            // Only jobs that carry a mark can be ours: of the others nobody asks for their cores.
+            cores: match &job.job_resources {
+                Some(resources) if !job.admin_comment.is_empty() => cores(resources),
+                Some(_) | None => Vec::new(),
+            },
             start_time: job.start_time.moment(),
             end_time: job.end_time.moment(),
+            admin_comment: job.admin_comment,
             partition: PartitionName::from(job.partition),
         })
     }
@@ -87,6 +95,17 @@ fn allocation(
         Ok(NodeAllocation { node: SlurmNode::from(node.name.as_str()), cpus })
     });
     nodes.collect()
+}
+
+/// The cores on each node, by their index there. v0.0.40 doesn't say how many a socket has.
+fn cores(resources: &JobResources) -> Vec<String> {
+    let on_node = |node: &NodeResources| {
+        let index = |core: &Core| (core.socket * node.cores_per_socket + core.core) as usize;
+        let known = 0 < node.cores_per_socket;
+        let all: IndexSet = node.cores.iter().filter(|_| known).map(index).collect();
+        all.to_string()
+    };
+    resources.allocation.iter().map(on_node).collect()
 }
 
 impl TryFrom<Node> for NodeInfo {
@@ -155,7 +174,7 @@ fn base(word: &str) -> Option<ObservedState> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slurm::types::{Core, NodeResources, Number};
+    use crate::slurm::types::Number;
 
     #[test]
     fn a_state_is_a_base_with_flags() {
