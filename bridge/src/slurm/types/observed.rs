@@ -34,6 +34,7 @@ impl From<Job> for JobSketch {
             job_state: job.job_state,
             state_reason: job.state_reason,
             state_description: job.state_description,
+            admin_comment: job.admin_comment,
             submit_time: job.submit_time,
             job_resources: job.job_resources,
             gres_detail: job.gres_detail,
@@ -58,7 +59,6 @@ impl TryFrom<JobSketch> for ObservedJob {
             state: observed(&job.job_state)?,
             reason: said(job.state_reason).filter(|reason| reason != "None"),
             reason_text: said(job.state_description),
-            admin_comment: job.admin_comment,
             submit_time: job.submit_time.or_zero(),
             allocation: match &job.job_resources {
                 Some(resources) => allocation(resources, job.cpus.get())?,
