@@ -78,7 +78,7 @@ pub enum Action {
     /// Set the number of replicas.
     Scale(ObjectRef, u32),
     /// Apply a merge patch.
-    Patch(ObjectRef, Value),
+    Patch(ObjectRef, &'static str, Value),
     /// `kubectl cordon` (true) or `uncordon` (false).
     Cordon(String, bool),
     /// Submit a native Slurm job.

@@ -8,6 +8,7 @@
 //! [`Workload::drive`](crate::workload::Workload::drive) and in the node keeper, once for each
 //! that was touched, so a step costs what it touches.
 
+mod device_news;
 mod homes;
 mod kube_news;
 mod leading;
@@ -22,6 +23,7 @@ use crate::{
     config::{Config, secs},
     context::Context,
     desk::Desks,
+    dra::Shelf,
     effect::Effect,
     election::Election,
     ending::Endings,
@@ -31,6 +33,7 @@ use crate::{
     input::{Input, SlurmFault},
     instance::{Duties, Instance},
     jobs::Jobs,
+    lanes::Lanes,
     link::Link,
     mapping::Mapping,
     names::{KubeNode, Uid},
@@ -69,6 +72,8 @@ pub struct Bridge {
     endings: Endings,
     poller: Poller,
     gate: Gate,
+    lanes: Lanes,
+    shelf: Shelf,
     keeper: Keeper,
     workloads: BTreeMap<Uid, Workload>,
     /// Which workload a pod belongs to.
@@ -129,6 +134,8 @@ impl Bridge {
             desks: Desks::default(),
             endings: Endings::default(),
             gate: Gate::default(),
+            lanes: Lanes::default(),
+            shelf: Shelf::default(),
             keeper: Keeper::default(),
             workloads: BTreeMap::new(),
             homes: BTreeMap::new(),
@@ -249,11 +256,17 @@ impl Bridge {
         }
         if self.synced {
             self.remap();
-            while let Some(workload) = self.touched.pop_first().or_else(|| self.gate.call()) {
+            while let Some(workload) = self.next_touched() {
                 self.drive(&workload);
             }
             self.tend_nodes();
         }
+    }
+
+    /// Who is touched, then whose turn has come.
+    fn next_touched(&mut self) -> Option<Uid> {
+        let touched = self.touched.pop_first();
+        touched.or_else(|| self.gate.call()).or_else(|| self.lanes.call())
     }
 
     fn is_synced(&self) -> bool {
@@ -283,8 +296,10 @@ impl Bridge {
             return self.move_to_gang(workload.members, &roster);
         }
         if workload.stage == Stage::Closed {
+            self.lanes.forget(id);
             self.close(&workload);
         } else {
+            self.lanes.settle(id, workload.stage.is_submitted());
             self.workloads.insert(id.clone(), workload);
         }
         for pod in strangers {
@@ -315,6 +330,8 @@ impl Bridge {
             endings: &mut self.endings,
             poller: &mut self.poller,
             gate: &mut self.gate,
+            lanes: &mut self.lanes,
+            shelf: &self.shelf,
             is_cut_off: self.shut.is_some(),
         }
     }

@@ -8,9 +8,11 @@ use crate::{
     candidates::Field,
     config::Config,
     desk::Desks,
+    dra::Shelf,
     ending::{Endings, Farewell},
     gate::Gate,
     jobs::{Jobs, OurJob},
+    lanes::Lanes,
     mapping::Mapping,
     names::Uid,
     outbox::Outbox,
@@ -37,6 +39,8 @@ pub(crate) struct Context<'a> {
     pub(crate) endings: &'a mut Endings,
     pub(crate) poller: &'a mut Poller,
     pub(crate) gate: &'a mut Gate,
+    pub(crate) lanes: &'a mut Lanes,
+    pub(crate) shelf: &'a Shelf,
     /// Slurm can't be asked now; whoever rests for that is woken when it can.
     pub(crate) is_cut_off: bool,
 }

@@ -70,7 +70,7 @@ pub struct Limits {
 }
 
 /// One HTTP request to the Kubernetes API server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeRequest {
     /// What to do.
     pub method: Method,

@@ -8,6 +8,7 @@ use drawbridge_sim::{JobId, SlurmNode};
 use crate::{
     context::Context,
     desk::Errand,
+    dra::Kind,
     facts::{BridgeFact, FactSubject, Weight},
     jobs::OurJob,
     names::SUSPENDED_CONDITION,
@@ -49,13 +50,18 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             Some(Explanation::waits("WaitingForDependency", words.clone()))
         }
         Stage::Marking { job } | Stage::Waiting { job } => {
+            if let Some(snag) = &workload.snag {
+                return Some(Explanation::waits("WaitingForDevices", snag.clone()));
+            }
             let (message, is_stuck) = pending(*job, context.job(*job)?)?;
             Some(Explanation { message, reason: "SlurmPending", warning: is_stuck })
+        }
+        Stage::Placing { .. } => {
+            Some(Explanation::waits("WaitingForDevices", workload.snag.clone()?))
         }
         Stage::Submitting { .. }
         | Stage::Doubtful { .. }
         | Stage::Revising { .. }
-        | Stage::Placing { .. }
         | Stage::Binding { .. }
         | Stage::Running { .. }
         | Stage::Evicting { .. }
@@ -65,6 +71,9 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
 }
 
 fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
+    if let Some(message) = context.lanes.words(&workload.id) {
+        return Some(Explanation::waits("WaitingForThrottle", message));
+    }
     let gang = workload.gang.as_ref()?;
     // Pods and group come by different watches: what is missing may be on its way.
     if !workload.is_quiet(context.now()) {
@@ -123,6 +132,7 @@ pub(crate) fn note<'a>(
         Errand::Read
         | Errand::Mark(_)
         | Errand::Place(_)
+        | Errand::Devices(_)
         | Errand::Bind { .. }
         | Errand::Remove { .. }
         | Errand::Release => None,
@@ -146,6 +156,10 @@ pub(crate) fn refused(number: i64, text: &str) -> String {
 
 pub(crate) fn unreachable(text: &str) -> String {
     format!("Slurm can't take the job now: {text}")
+}
+
+pub(crate) fn uncounted(resource: &str) -> String {
+    format!("Slurm doesn't count {resource}: another job may be given a node where none is left")
 }
 
 pub(crate) fn ended(job: JobId, state: &ObservedState) -> String {
@@ -303,6 +317,10 @@ pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<BridgeFact> {
         Errand::Remove { grace: None } => (Weight::News, format!("evicted pod {key}")),
         Errand::Remove { grace: Some(secs) } => {
             (Weight::News, format!("evicted pod {key} with {secs} s of grace"))
+        }
+        Errand::Devices(step) => {
+            let told = matches!(step.kind, Kind::Allocate | Kind::Free);
+            (if told { Weight::News } else { Weight::Echo }, step.text.clone())
         }
         Errand::Release => (Weight::Echo, format!("let go of pod {key}")),
         Errand::Pause { message, .. } => (Weight::Echo, format!("wrote on pod {key}: {message}")),

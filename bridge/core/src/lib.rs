@@ -18,6 +18,7 @@ pub mod config;
 mod context;
 pub mod custody;
 mod desk;
+mod dra;
 pub mod effect;
 mod election;
 mod ending;
@@ -29,6 +30,7 @@ mod informer;
 pub mod input;
 mod instance;
 mod jobs;
+mod lanes;
 pub mod link;
 mod mapping;
 mod mark;
@@ -36,6 +38,8 @@ pub mod names;
 mod nodes;
 mod outbox;
 mod owners;
+mod permissions;
+mod placement;
 mod plants;
 mod poller;
 mod ranks;
@@ -50,9 +54,10 @@ mod workload;
 pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
-    Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, NodeSettings, Placeholder, PollSeconds, SlurmRest, SlurmTls,
-    Surplus, SuspendedJobs, Uneven,
+    Addresses, ClassPriority, Config, ConfigError, DeviceClass, Devices, Environment, Features,
+    GangConfig, LabelExpression, LabelSelector, LeaderElection, Namespace, NodeSettings,
+    Placeholder, PluginResource, Plugins, PollSeconds, SlurmRest, SlurmTls, SlurmVariables,
+    Surplus, SuspendedJobs, Uneven, Unmapped,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -30,6 +30,39 @@ pub const REASON_PREFIX: &str = "slurm-bridge:";
 pub const DISTRIBUTION: &str = "drawbridge.dev/distribution";
 /// Annotation: whether the pods of a workload start together or not at all, `true` or `false`.
 pub const GANG: &str = "drawbridge.dev/gang";
+/// Annotation on a pod that has its node: the number of its Slurm job.
+pub const PLACED_JOB: &str = "drawbridge.dev/job-id";
+/// The same: the job's nodes, as Slurm folds them.
+pub const PLACED_NODE_LIST: &str = "drawbridge.dev/slurm-nodelist";
+/// The same: the job's nodes as Kubernetes names them, with commas between.
+pub const PLACED_NODES: &str = "drawbridge.dev/nodes";
+/// The same: how many nodes the job has.
+pub const PLACED_NODE_COUNT: &str = "drawbridge.dev/node-count";
+/// The same: the pod's own node as Slurm names it.
+pub const PLACED_SLURM_NODE: &str = "drawbridge.dev/slurm-node";
+/// The same: the pod's rank.
+pub const PLACED_RANK: &str = "drawbridge.dev/rank";
+/// The same: how many ranks there are.
+pub const PLACED_RANKS: &str = "drawbridge.dev/ranks";
+/// The same: which of the job's nodes the pod is on.
+pub const PLACED_NODE_ID: &str = "drawbridge.dev/node-id";
+/// The same: which of the job's pods on that node it is.
+pub const PLACED_LOCAL_ID: &str = "drawbridge.dev/local-id";
+/// The same: the pod that has rank 0.
+pub const PLACED_FIRST_POD: &str = "drawbridge.dev/rank-0-pod";
+/// All annotations that say where a pod was placed.
+pub const PLACED: [&str; 10] = [
+    PLACED_JOB,
+    PLACED_NODE_LIST,
+    PLACED_NODES,
+    PLACED_NODE_COUNT,
+    PLACED_SLURM_NODE,
+    PLACED_RANK,
+    PLACED_RANKS,
+    PLACED_NODE_ID,
+    PLACED_LOCAL_ID,
+    PLACED_FIRST_POD,
+];
 /// The user under which the bridge talks to the twin's API server; elsewhere its credentials say.
 pub const BRIDGE_USER: &str = "system:serviceaccount:drawbridge-system:drawbridge";
 /// The namespace that the bridge itself lives in, unless an operator chooses another. Never a managed

@@ -160,6 +160,12 @@ pub struct ObservedJob {
     pub submit_time: u64,
     /// The allocation, in the order of Slurm's node list; empty while it waits.
     pub allocation: Vec<NodeAllocation>,
+    /// The devices on each node, in the same order, as Slurm writes them: `gpu:a100:2(IDX:0-1)`.
+    #[serde(default)]
+    pub gres_detail: Vec<String>,
+    /// The cores on each node, in the same order, by their index: `0-3,8`.
+    #[serde(default)]
+    pub cores: Vec<String>,
     /// Expected or actual start, seconds since the epoch.
     pub start_time: Option<u64>,
     /// Expected or actual end, seconds since the epoch.

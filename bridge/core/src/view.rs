@@ -11,8 +11,8 @@ use serde_json::Value;
 pub(crate) use group::{PodGroupView, SCHEDULED, SchedulingGroup};
 
 use crate::names::{
-    EXTERNAL_LABEL, FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL,
-    Uid, WORKER_LABEL,
+    EXTERNAL_LABEL, FINALIZER, JOB_ID_LABEL, KubeNode, ObjectKey, POD_GROUP_LABEL, Uid,
+    WORKER_LABEL,
 };
 
 /// What every object has.
@@ -75,12 +75,37 @@ pub(crate) struct PodSpec {
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) scheduling_gates: Vec<Value>,
     pub(crate) scheduling_group: Option<SchedulingGroup>,
-    pub(crate) resource_claims: Vec<Value>,
+    pub(crate) resource_claims: Vec<PodClaim>,
     pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) termination_grace_period_seconds: Option<u64>,
     pub(crate) active_deadline_seconds: Option<u64>,
     pub(crate) priority_class_name: Option<String>,
+}
+
+/// A claim that a pod uses: one of two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaim {
+    pub(crate) name: String,
+    pub(crate) resource_claim_name: Option<String>,
+    pub(crate) resource_claim_template_name: Option<String>,
+}
+
+/// The claim that was made for a pod, by the name that the pod gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaimStatus {
+    pub(crate) name: String,
+    /// None if none is needed.
+    pub(crate) resource_claim_name: Option<String>,
+}
+
+/// The claim that stands for a pod's resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ExtendedClaim {
+    pub(crate) resource_claim_name: String,
 }
 
 /// Resource names with quantities, which are text or plain numbers.
@@ -143,6 +168,7 @@ pub(crate) struct Affinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Vec<Value>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Rules about nodes.
@@ -150,6 +176,7 @@ pub(crate) struct PodAffinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Terms of which one must hold.
@@ -188,10 +215,12 @@ pub(crate) struct Toleration {
 
 /// How a pod is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodStatus {
     pub(crate) phase: String,
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) resource_claim_statuses: Vec<PodClaimStatus>,
+    pub(crate) extended_resource_claim_status: Option<ExtendedClaim>,
 }
 
 /// One condition of a pod or a node.
@@ -334,10 +363,6 @@ impl PodView {
         self.metadata.labels.get(JOB_ID_LABEL).map(String::as_str)
     }
 
-    pub(crate) fn node_annotation(&self) -> Option<&str> {
-        self.metadata.annotations.get(NODE_ANNOTATION).map(String::as_str)
-    }
-
     /// The PodGroup that its label names.
     pub(crate) fn group(&self) -> Option<ObjectKey> {
         let name = self.metadata.labels.get(POD_GROUP_LABEL)?;
@@ -352,6 +377,20 @@ impl PodView {
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
+    }
+}
+
+impl PodAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
+    }
+}
+
+impl NodeAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
     }
 }
 

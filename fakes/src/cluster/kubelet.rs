@@ -41,11 +41,13 @@ use super::{
     behaviour::Behaviour,
     node::{self, Node},
     object::{Key, Moment, text},
-    plan::{Plan, delete_pod, patch, pod_path},
+    plan::{Plan, Subject, delete_pod, patch, pod_path},
     pod::Pod,
 };
 
 const COMPONENT: &str = "kubelet";
+/// After so long a kubelet tries again to prepare a pod's devices.
+const PREPARE_AGAIN: Span = Span::secs(10);
 
 /// All kubelets together.
 #[derive(Clone, Debug)]
@@ -187,6 +189,24 @@ impl Kubelets {
             self.runs.insert(pod.key.clone(), run);
         }
         self.live(at, pod, node)
+    }
+
+    /// Whether it has begun with a pod.
+    pub(crate) fn knows(&self, pod: &Pod) -> bool {
+        self.runs.get(&pod.key).is_some_and(|run| run.uid == pod.uid)
+    }
+
+    /// A pod whose devices can't be prepared waits on its node, and says so.
+    pub(crate) fn unprepared(&self, at: Moment, pod: &Pod, node: &Node, why: &str) -> Plan {
+        if !self.is_heard(&node.name) {
+            return Plan::nothing();
+        }
+        let mut plan = remove(pod);
+        let about = Subject::of(&pod.object);
+        let message = format!("Failed to prepare dynamic resources: {why}");
+        plan.tell(about.warns(COMPONENT, "FailedPrepareDynamicResources", message).on(&node.name));
+        plan.wake_at(at.now + PREPARE_AGAIN);
+        plan
     }
 
     fn refusal(&self, pod: &Pod, node: &Node, behaviour: &Behaviour) -> Option<admit::Refusal> {

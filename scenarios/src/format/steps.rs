@@ -95,8 +95,20 @@ pub(crate) struct PatchEntry {
     pub(crate) namespace: Option<String>,
     /// Its name.
     pub(crate) name: String,
+    /// The part of it that is asked to change, with a path of its own; the object itself if unset.
+    pub(crate) subresource: Option<SubresourceEntry>,
     /// The merge patch: keys to set; `null` takes a key away.
     pub(crate) merge: Value,
+}
+
+/// A part of an object with a path of its own.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum SubresourceEntry {
+    /// How it is.
+    Status,
+    /// What a pod may use.
+    Resize,
 }
 
 /// A native Slurm job.

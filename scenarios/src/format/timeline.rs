@@ -17,7 +17,7 @@ use crate::{
         steps::{
             ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
             ObjectEntry, RestStateEntry, SbatchEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
-            TokenEntry,
+            SubresourceEntry, TokenEntry,
         },
         suggest,
         text_or::TextOr,
@@ -103,7 +103,12 @@ impl Timeline<'_> {
                 if !entry.unchecked {
                     fields::check(&it.kind, &merge, &path::key(at, "merge"), self.source)?;
                 }
-                Action::Patch(object, merge)
+                let part = match it.subresource {
+                    None => "",
+                    Some(SubresourceEntry::Status) => "/status",
+                    Some(SubresourceEntry::Resize) => "/resize",
+                };
+                Action::Patch(object, part, merge)
             }
             ActionEntry::Cordon(node) => self.cordon(node, true, at)?,
             ActionEntry::Uncordon(node) => self.cordon(node, false, at)?,

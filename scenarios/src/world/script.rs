@@ -57,8 +57,8 @@ impl World {
                 let body = json!({ "spec": { "replicas": replicas } });
                 self.ask("scale", object, Method::MergePatch, "/scale", Some(body));
             }
-            Action::Patch(object, patch) => {
-                self.ask("patch", object, Method::MergePatch, "", Some(patch.clone()));
+            Action::Patch(object, part, patch) => {
+                self.ask("patch", object, Method::MergePatch, part, Some(patch.clone()));
             }
             Action::Cordon(node, on) => self.cordon(node, *on),
             Action::Sbatch(job) => self.sbatch((**job).clone()),

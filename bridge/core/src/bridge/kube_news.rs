@@ -27,6 +27,7 @@ impl Bridge {
                 let informer = self.informers.get_mut(&resource);
                 let news = informer.and_then(|informer| informer.listed(&mut self.out, outcome));
                 self.hear(resource, news);
+                self.note_device_list(resource);
             }
             Purpose::Owner(owner) => {
                 let waiters = self.owners.replied(self.out.now(), &owner, outcome);
@@ -68,6 +69,8 @@ impl Bridge {
             // The watch may have said that it is gone before the reply came.
             Verdict::Is(view) if self.store.pod(pod).is_some() => self.put_pod(*view),
             Verdict::Is(_) => {}
+            Verdict::Claim(claim) => self.put_claim(*claim),
+            Verdict::ClaimGone(key) => self.shelf.drop_claim(&key),
             Verdict::Gone => self.drop_pod(pod, None),
             Verdict::Unsure => {}
         }
@@ -122,6 +125,9 @@ impl Bridge {
                     known.filter(|known| !listed.contains(*known)).cloned().collect();
                 gone.iter().for_each(|group| self.store.drop_group(group));
             }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.devices_replaced(resource, items);
+            }
         }
         items.iter().for_each(|item| self.change(resource, item));
     }
@@ -156,6 +162,9 @@ impl Bridge {
                     }
                 }
             }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.device_changed(resource, object);
+            }
         }
     }
 
@@ -180,6 +189,9 @@ impl Bridge {
                     self.touched.insert(uid);
                 }
             }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.device_lost(resource, object);
+            }
         }
     }
 
@@ -188,8 +200,9 @@ impl Bridge {
         if !self.store.put_pod(pod) {
             return;
         }
-        if let Some(pod) = self.store.pod(&uid) {
-            self.desks.saw(&mut self.out, pod);
+        if let Some(pod) = self.store.pod(&uid).cloned() {
+            self.desks.saw(&mut self.out, &pod);
+            self.look_at_devices_for(&pod);
         }
         if self.synced {
             self.house(&uid);
@@ -225,7 +238,7 @@ impl Bridge {
         }
     }
 
-    fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
+    pub(super) fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
         let parsed = T::deserialize(object).ok();
         if parsed.is_none() {
             self.out.count("kube.unreadable");
@@ -243,7 +256,12 @@ fn bond(resource: Resource) -> Option<Bond> {
     match resource {
         Resource::PodGroups => Some(Bond::PodGroup),
         Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
-        Resource::Pods | Resource::Workers | Resource::Nodes => None,
+        Resource::Pods
+        | Resource::Workers
+        | Resource::Nodes
+        | Resource::Claims
+        | Resource::Slices
+        | Resource::Classes => None,
     }
 }
 

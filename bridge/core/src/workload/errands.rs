@@ -4,7 +4,7 @@ use drawbridge_sim::JobId;
 
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
-    context::Context, desk::Errand, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
+    context::Context, desk::Errand, dra, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
     ranks::rank, slurm::Flag, states::Standing, view::PodView,
 };
 
@@ -49,13 +49,22 @@ impl Workload {
         explanation: Option<&explain::Explanation>,
     ) -> Option<Errand> {
         if oversee::is_held(pod) && self.may_release(context, pod) {
-            return Some(Errand::Release);
+            return Some(self.release(context, pod));
         }
-        self.stage_errand(context, pod).or_else(|| {
+        let stale = || self.stale_devices(context, pod).map(Errand::devices);
+        self.stage_errand(context, pod).or_else(stale).or_else(|| {
             let message = &explanation?.message;
             (pod.wants_a_place() && !explain::is_written(pod, message))
                 .then(|| Errand::Explain(message.clone()))
         })
+    }
+
+    /// Lets a pod go, after the claim that was made for it: another pod may be given its devices.
+    /// Should that fail again and again, the claim goes with the pod.
+    fn release(&self, context: &Context<'_>, pod: &PodView) -> Errand {
+        let claim = dra::release(context.shelf, pod);
+        let claim = claim.filter(|_| !context.desks.is_unlucky(pod.uid()));
+        claim.map_or(Errand::Release, Errand::devices)
     }
 
     fn stage_errand(&self, context: &Context<'_>, pod: &PodView) -> Option<Errand> {
@@ -66,10 +75,12 @@ impl Workload {
                 let listed = context.job(*job).is_none_or(|job| job.lists(pod));
                 (pod.wants_a_place() && listed && !marked).then_some(Errand::Mark(*job))
             }
-            Stage::Placing { seats, .. } => {
+            Stage::Placing { job, seats } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
-                let there = pod.node_annotation() == Some(seat.node.as_str());
-                (!there).then(|| Errand::Place(seat.node.clone()))
+                if seat.is_written(pod) {
+                    return self.device_step(context, *job, pod, seat).map(Errand::devices);
+                }
+                Some(Errand::Place(Box::new(seat.clone())))
             }
             Stage::Binding { job, seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;

@@ -2,7 +2,7 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload};
+use super::{FINALIZER_BOUND, Seats, Stage, Workload, devices::Hindrance};
 use crate::{
     annotations::Distribution,
     config::SuspendedJobs,
@@ -12,6 +12,7 @@ use crate::{
     jobs::OurJob,
     mark::Mark,
     outbox::Alarm,
+    placement::{self, Placement, Whole},
     ranks,
     states::{Reaction, Standing},
     view::{PodGroupView, PodView},
@@ -223,13 +224,20 @@ impl Workload {
         }
         self.part_from_strangers(context, job);
         match self.seats(context, job)? {
-            Ok(seats) => Some(Stage::Placing { job, seats }),
-            Err(why) => {
-                let stage = self.end(context, job, &why);
-                self.setback = Some(why);
-                Some(stage)
-            }
+            Ok(seats) => match self.hindered(context, job, &seats) {
+                None => Some(Stage::Placing { job, seats }),
+                Some(Hindrance::Wait) => None,
+                Some(Hindrance::GiveBack(why)) => Some(self.give_back(context, job, why)),
+            },
+            Err(why) => Some(self.give_back(context, job, why)),
         }
+    }
+
+    /// Gives up an allocation that is of no use.
+    fn give_back(&mut self, context: &mut Context<'_>, job: JobId, why: String) -> Stage {
+        let stage = self.end(context, job, &why);
+        self.setback = Some(why);
+        stage
     }
 
     /// All told where they go?
@@ -247,9 +255,17 @@ impl Workload {
             Ok(now) if now != *seats => return Some(Stage::Placing { job, seats: now }),
             Ok(_) => {}
         }
+        match self.hindered(context, job, seats) {
+            None => {}
+            Some(Hindrance::Wait) => return None,
+            Some(Hindrance::GiveBack(why)) => return Some(self.give_back(context, job, why)),
+        }
         let ready = |pod: &PodView| {
-            let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
-            seat.is_some() && pod.node_annotation() == seat && context.desks.is_free(pod.uid())
+            let seat = seats.get(pod.uid());
+            let seated = |seat: &Placement| {
+                seat.is_written(pod) && self.has_devices(context, job, pod, seat)
+            };
+            seat.is_some_and(seated) && context.desks.is_free(pod.uid())
         };
         let all = self.views(context).filter(|pod| pod.wants_a_place()).all(ready);
         all.then(|| Stage::Binding { job, seats: seats.clone(), since: context.now() })
@@ -295,6 +311,9 @@ impl Workload {
         else {
             return Some(Err(explain::too_small(job)));
         };
+        let local_ids = placement::local_ids(&places);
+        let nodes = seen.allocation.iter().map(|it| (&it.node, context.mapping.kube(&it.node)));
+        let whole = Whole::new(job, &mark.pods, nodes);
         let mut seats = Seats::new();
         for pod in self.views(context) {
             let key = pod.key();
@@ -305,7 +324,14 @@ impl Workload {
             let Some(node) = context.mapping.kube(slurm) else {
                 return Some(Err(explain::unmapped(job, slurm)));
             };
-            let seat = Seat { slurm: slurm.clone(), node: node.clone() };
+            let seat = Placement {
+                slurm: slurm.clone(),
+                node: node.clone(),
+                rank,
+                node_id: places[rank],
+                local_id: local_ids[rank],
+                whole: whole.clone(),
+            };
             seats.insert(pod.uid().clone(), seat);
         }
         Some(Ok(seats))

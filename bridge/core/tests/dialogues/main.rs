@@ -8,6 +8,7 @@
 mod annotations;
 mod chaos;
 mod crashes;
+mod devices;
 mod exhaustive;
 mod external;
 mod external_nodes;

@@ -88,6 +88,8 @@ impl Slurm {
             admin_comment: admin_comment.into(),
             submit_time: u64::from(id.0),
             allocation: Vec::new(),
+            gres_detail: Vec::new(),
+            cores: Vec::new(),
             start_time: None,
             end_time: None,
             partition: "main".into(),

@@ -429,6 +429,10 @@ fn kube_line(request: &KubeRequest) -> String {
             !["uid", "resourceVersion", "name", "namespace"].contains(&key.as_str())
         });
     }
+    // Who a pod is among the others is long, and has tests of its own.
+    if let Some(Value::Object(annotations)) = body.pointer_mut("/metadata/annotations") {
+        annotations.retain(|key, _| !key.starts_with("drawbridge.dev/"));
+    }
     format!("{:?} {path} {body}", request.method)
 }
 

@@ -4,9 +4,9 @@
 //! gone and submitted again, so a reply that lacks them isn't understood at all.
 
 use drawbridge_core::slurm::{self, NodeAllocation, NodeInfo, ObservedJob, ObservedState};
-use drawbridge_sim::{JobId, PartitionName, SlurmNode, expand_hostlist};
+use drawbridge_sim::{IndexSet, JobId, PartitionName, SlurmNode, expand_hostlist};
 
-use super::{Job, JobResources, Node, Number, Reservation, wire};
+use super::{Core, Job, JobResources, Node, NodeResources, Number, Reservation, wire};
 use crate::slurm::reply::Garbled;
 
 wire! {
@@ -19,6 +19,7 @@ wire! {
         admin_comment: String,
         submit_time: Number,
         job_resources: Option<JobResources>,
+        gres_detail: Vec<String>,
         cpus: Number,
         start_time: Number,
         end_time: Number,
@@ -36,6 +37,7 @@ impl From<Job> for JobSketch {
             admin_comment: job.admin_comment,
             submit_time: job.submit_time,
             job_resources: job.job_resources,
+            gres_detail: job.gres_detail,
             cpus: job.cpus,
             start_time: job.start_time,
             end_time: job.end_time,
@@ -57,14 +59,20 @@ impl TryFrom<JobSketch> for ObservedJob {
             state: observed(&job.job_state)?,
             reason: said(job.state_reason).filter(|reason| reason != "None"),
             reason_text: said(job.state_description),
-            admin_comment: job.admin_comment,
             submit_time: job.submit_time.or_zero(),
             allocation: match &job.job_resources {
                 Some(resources) => allocation(resources, job.cpus.get())?,
                 None => Vec::new(),
             },
+            gres_detail: job.gres_detail,
+            // Only jobs that carry a mark can be ours: of the others nobody asks for their cores.
+            cores: match &job.job_resources {
+                Some(resources) if !job.admin_comment.is_empty() => cores(resources),
+                Some(_) | None => Vec::new(),
+            },
             start_time: job.start_time.moment(),
             end_time: job.end_time.moment(),
+            admin_comment: job.admin_comment,
             partition: PartitionName::from(job.partition),
         })
     }
@@ -87,6 +95,17 @@ fn allocation(
         Ok(NodeAllocation { node: SlurmNode::from(node.name.as_str()), cpus })
     });
     nodes.collect()
+}
+
+/// The cores on each node, by their index there. v0.0.40 doesn't say how many a socket has.
+fn cores(resources: &JobResources) -> Vec<String> {
+    let on_node = |node: &NodeResources| {
+        let index = |core: &Core| (core.socket * node.cores_per_socket + core.core) as usize;
+        let known = 0 < node.cores_per_socket;
+        let all: IndexSet = node.cores.iter().filter(|_| known).map(index).collect();
+        all.to_string()
+    };
+    resources.allocation.iter().map(on_node).collect()
 }
 
 impl TryFrom<Node> for NodeInfo {
@@ -144,7 +163,7 @@ pub(crate) fn observed(words: &[String]) -> Result<ObservedState, Garbled> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slurm::types::{Core, NodeResources, Number};
+    use crate::slurm::types::Number;
 
     #[test]
     fn a_state_without_words_is_not_understood() {
