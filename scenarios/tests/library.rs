@@ -1,4 +1,4 @@
-//! The library: every `scenarios/*.yaml` and `scenarios/found/*.yaml` passes, alike in direct and over the wire, and its story is
+//! The library: every `scenarios/*.yaml`, `scenarios/found/*.yaml` and `scenarios/incidents/*.yaml` passes, alike in direct and over the wire, and its story is
 //! `snapshots/*.snap`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,6 +8,9 @@ use std::{
 };
 
 use drawbridge_scenarios::{Run, Scenario, format, run, wire};
+
+/// Where scenarios are, besides the library's own folder.
+const FOLDERS: [&str; 2] = ["found", "incidents"];
 
 /// Makes a test of each scenario, and one that notices a file without a test.
 macro_rules! scenarios {
@@ -27,8 +30,10 @@ scenarios! {
     annotations,
     binding_lost_for_long,
     bridge_52_foreign_nodes,
+    bridge_9b10_only_not_found,
     bridge_9b7_removal_flaps,
     bridge_9b8_endless_recreation,
+    bridge_9b9_ended_taken_for_live,
     bridge_crash_after_submit,
     cancelled_in_slurm,
     cancelled_while_down,
@@ -127,14 +132,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// What explore has found is in a folder of its own.
+/// What explore has found, and what has happened elsewhere, are in folders of their own.
 fn file_of(name: &str) -> String {
-    let found = format!("found/{name}.yaml");
-    if root().join(&found).exists() { found } else { format!("{name}.yaml") }
+    let within = FOLDERS.iter().map(|folder| format!("{folder}/{name}.yaml"));
+    within.into_iter().find(|path| root().join(path).exists()).unwrap_or(format!("{name}.yaml"))
 }
 
 fn files() -> Vec<String> {
-    let folders = [root(), root().join("found")];
+    let folders: Vec<_> =
+        FOLDERS.iter().map(|folder| root().join(folder)).chain([root()]).collect();
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let yaml = paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));

@@ -40,7 +40,7 @@ use crate::{
     nodes::{Keeper, Surroundings},
     outbox::{Alarm, Outbox},
     owners::Owners,
-    plants::Plant,
+    plants::{self, Plant},
     poller::{Need, Poller},
     requests::Author,
     slurm::{NodeInfo, Reservation},
@@ -341,7 +341,8 @@ impl Bridge {
         if !std::mem::take(&mut self.mapping_is_stale) {
             return;
         }
-        let mapping = Mapping::of(&self.store, &self.slurm_nodes);
+        let evidence = plants::evidence(&self.config, &self.store);
+        let mapping = Mapping::of(&evidence, &self.slurm_nodes);
         for (node, conflict) in mapping.conflicts() {
             if self.mapping.conflicts().get(node) != Some(conflict) {
                 self.out.tell(FactSubject::SlurmNode(node.clone()), conflict.to_string());

@@ -59,8 +59,10 @@ struct Memory {
     departed: BTreeMap<SlurmNode, KubeNode>,
     /// When Kubernetes nodes that aren't ready were first seen so.
     unready: BTreeMap<KubeNode, Time>,
-    /// The size with which external nodes were last made.
-    made: BTreeMap<SlurmNode, String>,
+    /// The size and the features with which external nodes were last made.
+    made: BTreeMap<SlurmNode, (String, Vec<String>)>,
+    /// External nodes that were given other features while jobs held them.
+    outdated: BTreeSet<SlurmNode>,
     /// The place in the topology that they were last given.
     placed: BTreeMap<SlurmNode, String>,
 }
@@ -116,8 +118,16 @@ struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SlurmStep {
     Set(NodeTarget, String),
-    Create { size: String, words: String },
-    Describe { features: Option<Vec<String>>, topology: Option<String> },
+    Create {
+        made: (String, Vec<String>),
+        words: String,
+    },
+    /// It moves if it is to be in other partitions.
+    Describe {
+        features: Option<Vec<String>>,
+        topology: Option<String>,
+        moves: bool,
+    },
     Delete,
 }
 
@@ -217,11 +227,15 @@ impl Keeper {
             SlurmStep::Set(state, reason) => {
                 SlurmRequest::UpdateNode { node: node.clone(), state, reason }
             }
-            SlurmStep::Create { size, words } => {
-                self.memory.made.insert(node.clone(), size);
+            SlurmStep::Create { made, words } => {
+                self.memory.made.insert(node.clone(), made);
+                self.memory.outdated.remove(&node);
                 SlurmRequest::CreateNode { node: node.clone(), words }
             }
-            SlurmStep::Describe { features, topology } => {
+            SlurmStep::Describe { features, topology, moves } => {
+                if moves {
+                    self.memory.outdated.insert(node.clone());
+                }
                 if let Some(topology) = &topology {
                     self.memory.placed.insert(node.clone(), topology.clone());
                 }
@@ -287,13 +301,14 @@ fn register(scene: &Scene<'_>, node: &NodeView) -> Option<Step> {
     let Some(info) = scene.slurm.get(&name) else {
         let (size, words) = (description.size(), description.words());
         let done = format!("made {} an external node of Slurm: {size}", node.name());
+        let made = (size, description.features);
         let told = Told { done, verb: "make" };
-        return Some(Step { node: name, request: SlurmStep::Create { size, words }, told });
+        return Some(Step { node: name, request: SlurmStep::Create { made, words }, told });
     };
     // Neither a node with slurmd nor somebody else's, nor one that is about to be made anew.
     if !external::is_made(info)
         || external::marked_by_another(scene.config, info).is_some()
-        || scene.is_resized(node, info)
+        || matches!(want::want(scene, info), want::Want::Remove(_))
     {
         return None;
     }
@@ -308,7 +323,12 @@ fn register(scene: &Scene<'_>, node: &NodeView) -> Option<Step> {
     let said = features.iter().flatten().chain(&topology).cloned().collect::<Vec<_>>().join(",");
     let done = format!("described external node {name} of Slurm: {said}");
     let told = Told { done, verb: "describe" };
-    Some(Step { node: name, request: SlurmStep::Describe { features, topology }, told })
+    let ours = external::mark(scene.config);
+    let listed = |all: &[String]| -> Vec<String> {
+        sorted(all).into_iter().filter(|it| **it != ours).cloned().collect()
+    };
+    let moves = features.as_ref().is_some_and(|it| listed(it) != listed(&info.features));
+    Some(Step { node: name, request: SlurmStep::Describe { features, topology, moves }, told })
 }
 
 fn sorted(features: &[String]) -> Vec<&String> {
@@ -373,11 +393,29 @@ impl Scene<'_> {
         }
     }
 
-    /// Whether an external node has to be made anew. One that Slurm made something else of than it
+    /// Whether an external node has to be made anew to be in its partitions: Slurm looks at the features
+    /// of a NodeSet when a node is made, and not when they change. That waits until no job holds it.
+    fn is_moved(&self, node: &NodeView, info: &NodeInfo) -> bool {
+        let Ok(Description { features, .. }) = Description::of(self.config, node) else {
+            return false;
+        };
+        if !want::is_empty(info) {
+            return want::is_made_anew(info);
+        }
+        let listed = features.iter().skip(1);
+        let outside = |name: &&String| !info.partitions.iter().any(|it| it.as_str() == **name);
+        let made = self.memory.made.get(&info.name).is_some_and(|(_, made)| *made == features);
+        sorted(&features) != sorted(&info.features)
+            || self.memory.outdated.contains(&info.name)
+            || (!made && listed.clone().any(|name| outside(&name)))
+    }
+
+    /// Whether an external node has to be made anew for its size. One that Slurm made something else of than it
     /// was told isn't: it would be so each time.
     fn is_resized(&self, node: &NodeView, info: &NodeInfo) -> bool {
         let Ok(description) = Description::of(self.config, node) else { return false };
-        let made = self.memory.made.get(&info.name).is_some_and(|size| *size == description.size());
+        let made = self.memory.made.get(&info.name);
+        let made = made.is_some_and(|(size, _)| *size == description.size());
         let compared = if self.config.has(Plant::ComparesAnotherSize) {
             Description { cpus: description.cpus + 1, ..description }
         } else if made {

@@ -36,6 +36,7 @@ impl Bridge {
         if outcome.is_err() {
             self.out.count("slurm.faults");
         }
+        let outcome = plants::heard(&self.config, &self.slurm_nodes, outcome);
         match purpose {
             Purpose::Submit(workload) => self.submit_replied(&workload, outcome),
             Purpose::Revise(workload) => self.revise_replied(&workload, outcome),

@@ -17,6 +17,7 @@ use crate::{
         MAINTENANCE_CONDITION, MANAGED_TAINT, NODE_CONDITION, REGISTERED_CONDITION,
         UNAVAILABLE_TAINT,
     },
+    plants::Plant,
     slurm::{NodeInfo, Reservation},
     view::{NodeView, Taint},
 };
@@ -86,6 +87,9 @@ pub(super) fn condition(
 
 /// Whether Slurm would place something there. Nothing is said of a node on which it always did.
 fn schedulable(scene: &Scene<'_>, node: &NodeView, slurm: Option<&NodeInfo>) -> Option<Shown> {
+    if scene.config.has(Plant::HidesDrains) {
+        return None;
+    }
     let known = node.condition(NODE_CONDITION).is_some();
     let says =
         |status, reason, message| Some(Shown { kind: NODE_CONDITION, status, reason, message });

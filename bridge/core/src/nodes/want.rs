@@ -18,6 +18,9 @@ use crate::{
     slurm::NodeInfo,
 };
 
+/// How the reason of an external node begins that is drained to be made anew.
+const ANEW: &str = "slurm-bridge: making external node anew:";
+
 /// What is wanted of a Slurm node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Want {
@@ -43,6 +46,8 @@ pub(super) enum Cause {
     Orphaned,
     /// An external node that has another size now.
     Resized,
+    /// An external node that is to be in other partitions.
+    Moved,
 }
 
 /// One step towards what is wanted.
@@ -71,6 +76,7 @@ pub(super) fn want(scene: &Scene<'_>, info: &NodeInfo) -> Want {
     match () {
         () if ours && !node.is_external() => Want::Remove(Cause::Unlabelled),
         () if ours && scene.is_resized(node, info) => Want::Remove(Cause::Resized),
+        () if ours && scene.is_moved(node, info) => Want::Remove(Cause::Moved),
         () if node.spec.unschedulable => Want::Drain(kube, Cause::Cordoned),
         () if scene.is_lost(node) => Want::Drain(kube, Cause::NotReady),
         () => Want::Serve(kube),
@@ -120,7 +126,7 @@ fn of_kube(state: NodeTarget, kube: &KubeNode, what: &str) -> Move {
 fn removal(state: NodeTarget, info: &NodeInfo, cause: Cause) -> Move {
     let (name, what) = (&info.name, cause.word());
     let reason = match cause {
-        Cause::Resized => format!("{REASON_PREFIX} external node {name} is made anew: {what}"),
+        Cause::Resized | Cause::Moved => format!("{ANEW} {name}: {what}"),
         Cause::Cordoned | Cause::NotReady | Cause::Gone | Cause::Unlabelled | Cause::Orphaned => {
             format!("{REASON_PREFIX} removing external node {name}: {what}")
         }
@@ -137,6 +143,7 @@ impl Cause {
             Self::Unlabelled => "it is no longer labelled as one",
             Self::Orphaned => "its Kubernetes node is gone",
             Self::Resized => "its size has changed",
+            Self::Moved => "its partitions have changed",
         }
     }
 }
@@ -144,6 +151,11 @@ impl Cause {
 /// Whether the drain is ours.
 pub(super) fn is_ours(info: &NodeInfo) -> bool {
     info.reason.starts_with(REASON_PREFIX)
+}
+
+/// Whether it is drained to be made anew.
+pub(super) fn is_made_anew(info: &NodeInfo) -> bool {
+    info.has("DRAIN") && info.reason.starts_with(ANEW)
 }
 
 /// Whether no job holds any of it.

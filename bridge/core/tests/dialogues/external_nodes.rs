@@ -65,18 +65,20 @@ fn an_external_node_is_made_described_made_anew_and_removed() {
     00:00:00.000     > create a Slurm node: NodeName=e1 Sockets=1 CoresPerSocket=3 ThreadsPerCore=1 CPUs=3 RealMemory=8000 State=External Feature=drawbridge-drawbridge NodeAddr=10.0.0.5 Gres="gpu:2" GresConf="count=2,name=gpu"
     00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main
     00:00:15.000 < node e1 scheduler.slinky.slurm.net/external-node-partitions=gpu, debug
-    00:00:15.000     > condition on nodes/e1/status: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main; not in gpu, debug: their NodeSet needs Feature=
-    00:00:15.000     > describe Slurm node e1: features drawbridge-drawbridge,gpu,debug
+    00:00:15.000     > Drain e1: slurm-bridge: making external node anew: e1: its partitions have changed
+    00:00:15.000     > delete Slurm node e1
+    00:00:15.000     > create a Slurm node: NodeName=e1 Sockets=1 CoresPerSocket=3 ThreadsPerCore=1 CPUs=3 RealMemory=8000 State=External Feature=drawbridge-drawbridge,gpu,debug NodeAddr=10.0.0.5 Gres="gpu:2" GresConf="count=2,name=gpu"
+    00:00:15.000     > condition on nodes/e1/status: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main; not in gpu, debug, which no NodeSet gives nodes of this feature
     00:00:15.000 < node e1 topology.slinky.slurm.net/spec=default:s1
     00:00:15.000     > describe Slurm node e1: topology default:s1
     00:00:30.000 < node e1 has 3920m CPUs, 7990Mi
-    00:00:45.000 < node e1 has 7920m CPUs, 7990Mi
-    00:00:45.000     > Drain e1: slurm-bridge: external node e1 is made anew: its size has changed
-    00:00:45.000     > delete Slurm node e1
-    00:00:45.000     > create a Slurm node: NodeName=e1 Sockets=1 CoresPerSocket=7 ThreadsPerCore=1 CPUs=7 RealMemory=7990 State=External Feature=drawbridge-drawbridge,gpu,debug NodeAddr=10.0.0.5 Gres="gpu:2" GresConf="count=2,name=gpu" Topology=default:s1
-    00:00:45.000     > condition on nodes/e1/status: SlurmRegistered=True: Slurm node e1: 7 CPUs, 7990 MiB, in main; not in gpu, debug: their NodeSet needs Feature=
     00:00:45.000 < e1 is busy
+    00:00:45.000 < node e1 has 7920m CPUs, 7990Mi
+    00:00:45.000     > Drain e1: slurm-bridge: making external node anew: e1: its size has changed
     00:01:15.000 < e1 is idle
+    00:01:25.000     > delete Slurm node e1
+    00:01:25.000     > create a Slurm node: NodeName=e1 Sockets=1 CoresPerSocket=7 ThreadsPerCore=1 CPUs=7 RealMemory=7990 State=External Feature=drawbridge-drawbridge,gpu,debug NodeAddr=10.0.0.5 Gres="gpu:2" GresConf="count=2,name=gpu" Topology=default:s1
+    00:01:25.000     > condition on nodes/e1/status: SlurmRegistered=True: Slurm node e1: 7 CPUs, 7990 MiB, in main; not in gpu, debug, which no NodeSet gives nodes of this feature
     00:01:45.000 < node e1 loses its label
     00:01:45.000     > Drain e1: slurm-bridge: removing external node e1: it is no longer labelled as one
     00:01:45.000     > delete Slurm node e1
@@ -86,13 +88,15 @@ fn an_external_node_is_made_described_made_anew_and_removed() {
     http://slurm-restapi.slurm:6820 speaks v0.0.45
     made e1 an external node of Slurm: 3 CPUs, 8000 MiB, gpu:2
     wrote on node e1: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main
-    wrote on node e1: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main; not in gpu, debug: their NodeSet needs Feature=
-    described external node e1 of Slurm: drawbridge-drawbridge,gpu,debug
+    drained Slurm node e1: its partitions have changed
+    removed external node e1 from Slurm: its partitions have changed
+    made e1 an external node of Slurm: 3 CPUs, 8000 MiB, gpu:2
+    wrote on node e1: SlurmRegistered=True: Slurm node e1: 3 CPUs, 8000 MiB, in main; not in gpu, debug, which no NodeSet gives nodes of this feature
     described external node e1 of Slurm: default:s1
     drained Slurm node e1: its size has changed
     removed external node e1 from Slurm: its size has changed
     made e1 an external node of Slurm: 7 CPUs, 7990 MiB, gpu:2
-    wrote on node e1: SlurmRegistered=True: Slurm node e1: 7 CPUs, 7990 MiB, in main; not in gpu, debug: their NodeSet needs Feature=
+    wrote on node e1: SlurmRegistered=True: Slurm node e1: 7 CPUs, 7990 MiB, in main; not in gpu, debug, which no NodeSet gives nodes of this feature
     drained Slurm node e1: it is no longer labelled as one
     removed external node e1 from Slurm: it is no longer labelled as one
     wrote on node e1: SlurmRegistered=False: it is no external node of Slurm
@@ -162,13 +166,13 @@ fn nothing_is_changed_that_is_not_external_and_ours() {
     }
     insta::assert_snapshot!(said.join("\n"), @"
     a node with slurmd
-    00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=False: Slurm has another node e1, which isn't external and made by us
+    00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=False: Slurm has a node e1 that isn't external, or is in slurm.conf
     00:00:30.000 < node e1 loses its label
     another cluster's
     00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=False: Slurm node e1 belongs to cluster other
     00:00:30.000 < node e1 loses its label
     one of slurm.conf
-    00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=False: Slurm has another node e1, which isn't external and made by us
+    00:00:00.000     > condition on nodes/e1/status: SlurmRegistered=False: Slurm has a node e1 that isn't external, or is in slurm.conf
     00:00:30.000 < node e1 loses its label
     ");
 }

@@ -71,7 +71,11 @@ impl Slurm {
             cpus: word("CPUs").parse().unwrap(),
             memory_mib: word("RealMemory").parse().unwrap(),
             gres: word("Gres"),
-            features: word("Feature").split(',').map(str::to_owned).collect(),
+            features: word("Feature")
+                .split(',')
+                .filter(|it| !it.is_empty())
+                .map(str::to_owned)
+                .collect(),
             topology: word("Topology"),
         };
         self.nodes.insert(name.into(), node);
