@@ -24,6 +24,7 @@ mod cron_job;
 mod daemon_set;
 mod demand;
 mod deployment;
+mod ephemeral;
 mod health;
 mod index;
 mod job;

@@ -17,18 +17,22 @@
 //! | I7 | a job that Slurm released has no running pod for long | [`bounds`] |
 //! | I8 | no workload waits for the bridge because of another | [`bounds`] |
 //! | I9 | the reason on the pod is what Slurm said not long ago | [`bounds`] |
+//! | I10 | a pod is bound where its volumes are, and no port of a node is taken twice | [`places`] |
 
 mod bindings;
 mod bounds;
 mod holdings;
 mod ownership;
+mod places;
 
 use drawbridge_core::{Effect, Input, SlurmReply};
 use drawbridge_fakes::{Change, KubeApi};
 use drawbridge_sim::{Fact, Slurmctld, Time};
 
 pub(crate) use self::ownership::mark;
-use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
+use self::{
+    bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership, places::Places,
+};
 use crate::{object::Object, scenario::Scenario, world::process::Life};
 
 /// How often everything is counted again.
@@ -41,6 +45,7 @@ pub(crate) struct Laws {
     bounds: Bounds,
     holdings: Holdings,
     ownership: Ownership,
+    places: Places,
     recounted: u64,
     findings: Vec<String>,
     reported: usize,
@@ -56,6 +61,7 @@ impl Laws {
             bounds: Bounds::new(scheduler, cluster),
             holdings: Holdings::default(),
             ownership: Ownership::new(cluster),
+            places: Places::new(scheduler),
             recounted: 0,
             findings: vec![],
             reported: 0,
@@ -139,6 +145,7 @@ impl Laws {
     pub(crate) fn kube_change(&mut self, now: Time, change: &Change, slurm: &Slurmctld) {
         self.findings.extend(self.holdings.kube_change(change));
         self.findings.extend(self.bindings.kube_change(change, slurm));
+        self.findings.extend(self.places.kube_change(change));
         self.bounds.kube_change(now, change);
     }
 

@@ -1,4 +1,4 @@
-//! The library: every `scenarios/*.yaml` and `scenarios/found/*.yaml` passes, alike in direct and over the wire, and its story is
+//! The library: every `scenarios/*.yaml`, `scenarios/found/*.yaml` and `scenarios/incidents/*.yaml` passes, alike in direct and over the wire, and its story is
 //! `snapshots/*.snap`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -24,6 +24,8 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    allocation_forbidden,
+    allocation_never_fits,
     annotations,
     binding_lost_for_long,
     bridge_crash_after_submit,
@@ -34,27 +36,39 @@ scenarios! {
     cron_job_forbid,
     daemon_set_nodes,
     deleted_while_waiting,
+    demands_refused,
+    demands_warned,
     deployment_partition,
     expired_token,
     external_nodes,
     gang_deadlock,
+    gang_neighbours,
+    host_ports,
     job_parallelism,
     job_set_in_order,
+    kubelet_refuses,
     leader_fails_over,
     leader_worker_set_groups,
     mpi_podgroup,
     namespace_deleted,
     node_down,
+    node_still_occupied,
     oldest_api,
+    placed_neighbours,
     reservation_flow,
     rolling_update,
+    room_beside_daemon_sets,
     scheduler_preempts,
+    scheduling_gates,
     slurmrestd_failover,
     slurmrestd_upgrade,
     stateful_set_order,
     unmanaged_namespace,
     unsatisfiable,
+    volume_elsewhere,
     volume_first_consumer,
+    volume_where_slurm_says,
+    volumes_of_many_kinds,
 }
 
 fn check(name: &str) {
@@ -104,14 +118,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// What explore has found is in a folder of its own.
+/// What explore has found is in a folder of its own, and so is what has happened to others.
 fn file_of(name: &str) -> String {
-    let found = format!("found/{name}.yaml");
-    if root().join(&found).exists() { found } else { format!("{name}.yaml") }
+    let elsewhere = ["found", "incidents"].map(|folder| format!("{folder}/{name}.yaml"));
+    let found = elsewhere.into_iter().find(|path| root().join(path).exists());
+    found.unwrap_or_else(|| format!("{name}.yaml"))
 }
 
 fn files() -> Vec<String> {
-    let folders = [root(), root().join("found")];
+    let folders = [root(), root().join("found"), root().join("incidents")];
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let yaml = paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));

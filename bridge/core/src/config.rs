@@ -1,5 +1,6 @@
 //! What an operator sets. The keys are the existing bridge's; those below the line are ours.
 
+mod fit;
 mod gang;
 mod leader_election;
 mod priority_class;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plants::Plant;
 
+pub use fit::OnUnsupported;
 pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
 pub use priority_class::ClassPriority;
@@ -56,6 +58,13 @@ pub struct Config {
     pub priority_classes: BTreeMap<String, ClassPriority>,
     /// Which workloads are gangs.
     pub gang: GangConfig,
+    /// Whether pods of other schedulers count: nodes without room beside them are left out. To know
+    /// them, all pods of the cluster are watched.
+    pub count_other_pods: bool,
+    /// What becomes of a pod that demands what Slurm can't be told.
+    pub unsupported: OnUnsupported,
+    /// How long a workload that has its nodes waits for its volumes, in seconds.
+    pub volume_wait_seconds: u32,
     /// How often Slurm is asked.
     pub poll_seconds: PollSeconds,
     /// The defect that it has, for tests that must find it.
@@ -143,6 +152,9 @@ pub enum ConfigError {
         /// Which.
         class: String,
     },
+    /// No volume is made in no time.
+    #[error("volumeWaitSeconds is 0")]
+    ZeroVolumeWait,
     /// Nobody could answer in no time.
     #[error("slurmRest.timeoutSeconds is 0")]
     ZeroTimeout,
@@ -171,7 +183,7 @@ impl ConfigError {
         match self {
             Self::DefaultMemory { .. } => "write a Kubernetes quantity such as `100Mi`",
             Self::Empty { .. } => "give it a name, or leave the key out",
-            Self::ZeroPoll { .. } | Self::ZeroTimeout => {
+            Self::ZeroPoll { .. } | Self::ZeroTimeout | Self::ZeroVolumeWait => {
                 "use a whole number of seconds, at least 1"
             }
             Self::ClassPriority { .. } => "for example `{priority: 1000}` or `{nice: 100}`",
@@ -205,6 +217,9 @@ impl Config {
             kill_wait_seconds: 30,
             priority_classes: BTreeMap::new(),
             gang: GangConfig::default(),
+            count_other_pods: true,
+            unsupported: OnUnsupported::Refuse,
+            volume_wait_seconds: 600,
             poll_seconds: PollSeconds::as_shipped(),
             plant: None,
         }
@@ -215,6 +230,9 @@ impl Config {
         if Quantity::parse(&self.default_memory).is_err() {
             let text = self.default_memory.clone();
             return Err(ConfigError::DefaultMemory { text });
+        }
+        if self.volume_wait_seconds == 0 {
+            return Err(ConfigError::ZeroVolumeWait);
         }
         if !self.leader_election.is_safe() {
             return Err(ConfigError::LeaseTimes);

@@ -47,6 +47,14 @@ pub(crate) enum Resource {
     PodGroups,
     /// PodGroups of `scheduling.k8s.io`, in the newest version that is served.
     SchedulingGroups,
+    /// Pods of other schedulers that have a place and aren't over.
+    Others,
+    /// PersistentVolumeClaims.
+    Claims,
+    /// PersistentVolumes.
+    Volumes,
+    /// StorageClasses.
+    Classes,
 }
 
 /// What an informer learned.
@@ -81,13 +89,25 @@ pub(crate) struct Informer {
 }
 
 impl Resource {
-    const ALL: [Self; 5] =
-        [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups, Self::SchedulingGroups];
+    const ALL: [Self; 9] = [
+        Self::Pods,
+        Self::Workers,
+        Self::Nodes,
+        Self::PodGroups,
+        Self::SchedulingGroups,
+        Self::Others,
+        Self::Claims,
+        Self::Volumes,
+        Self::Classes,
+    ];
 
     /// Those that a process with these duties has to know.
-    pub(crate) fn of(duties: Duties) -> impl Iterator<Item = Self> {
+    pub(crate) fn of(duties: Duties, config: &Config) -> impl Iterator<Item = Self> {
+        let counts_others = config.count_other_pods;
         Self::ALL.into_iter().filter(move |resource| match resource {
             Self::Pods | Self::PodGroups | Self::SchedulingGroups => duties.workloads,
+            Self::Claims | Self::Volumes | Self::Classes => duties.workloads,
+            Self::Others => duties.workloads && counts_others,
             Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
         })
     }
@@ -99,13 +119,17 @@ impl Resource {
             Self::Nodes => "nodes",
             Self::PodGroups => "pod groups",
             Self::SchedulingGroups => "scheduling groups",
+            Self::Others => "pods of other schedulers",
+            Self::Claims => "persistent volume claims",
+            Self::Volumes => "persistent volumes",
+            Self::Classes => "storage classes",
         }
     }
 
     /// Where it is served: the first of these that is there counts.
     const fn paths(self) -> &'static [&'static str] {
         match self {
-            Self::Pods | Self::Workers => &["/api/v1/pods"],
+            Self::Pods | Self::Workers | Self::Others => &["/api/v1/pods"],
             Self::Nodes => &["/api/v1/nodes"],
             Self::PodGroups => &["/apis/scheduling.x-k8s.io/v1alpha1/podgroups"],
             Self::SchedulingGroups => &[
@@ -113,6 +137,9 @@ impl Resource {
                 "/apis/scheduling.k8s.io/v1alpha3/podgroups",
                 "/apis/scheduling.k8s.io/v1alpha2/podgroups",
             ],
+            Self::Claims => &["/api/v1/persistentvolumeclaims"],
+            Self::Volumes => &["/api/v1/persistentvolumes"],
+            Self::Classes => &["/apis/storage.k8s.io/v1/storageclasses"],
         }
     }
 
@@ -123,13 +150,26 @@ impl Resource {
                 Some(("fieldSelector".into(), value))
             }
             Self::Workers => Some(("labelSelector".into(), WORKER_LABEL.into())),
+            Self::Others => {
+                let value = format!(
+                    "spec.schedulerName!={},spec.nodeName!=,status.phase!=Succeeded,\
+                     status.phase!=Failed",
+                    config.scheduler_name
+                );
+                Some(("fieldSelector".into(), value))
+            }
             Self::Nodes | Self::PodGroups | Self::SchedulingGroups => None,
+            Self::Claims | Self::Volumes | Self::Classes => None,
         }
     }
 
-    /// Whether a cluster may do without it.
+    /// Whether a cluster may do without it, or without our reading it.
     fn may_be_absent(self) -> bool {
-        matches!(self, Self::PodGroups | Self::SchedulingGroups)
+        match self {
+            Self::PodGroups | Self::SchedulingGroups => true,
+            Self::Claims | Self::Volumes | Self::Classes => true,
+            Self::Pods | Self::Workers | Self::Nodes | Self::Others => false,
+        }
     }
 }
 

@@ -38,10 +38,14 @@ mod outbox;
 mod owners;
 mod plants;
 mod poller;
+mod porter;
 mod ranks;
+mod refusals;
 mod requests;
 pub mod slurm;
+mod storage;
 mod store;
+mod tenants;
 mod translate;
 mod view;
 mod workload;
@@ -50,7 +54,8 @@ pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
     Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus, Uneven,
+    LabelSelector, LeaderElection, OnUnsupported, Placeholder, PollSeconds, SlurmRest, SlurmTls,
+    Surplus, Uneven,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -57,6 +57,8 @@ pub struct Submission {
     pub tres_per_task: Option<String>,
     /// Generic resources per node, from an annotation.
     pub tres_per_node: Option<String>,
+    /// Most tasks on one node.
+    pub tasks_per_node: Option<u32>,
     /// Fewest nodes.
     pub min_nodes: Option<u32>,
     /// Most nodes.

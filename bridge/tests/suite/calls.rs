@@ -229,6 +229,7 @@ fn placeholder() -> Submission {
         memory: Memory::PerNode(200),
         tres_per_task: None,
         tres_per_node: None,
+        tasks_per_node: None,
         min_nodes: None,
         max_nodes: None,
         excluded_nodes: vec![],

@@ -11,7 +11,7 @@ use super::{
     autoscaler::{self, Metrics},
     budget,
     claim::{self, Provisioner},
-    cron_job, daemon_set, deployment,
+    cron_job, daemon_set, deployment, ephemeral,
     index::Index,
     job, job_set, leader_worker_set,
     memo::Memo,
@@ -37,6 +37,8 @@ pub(crate) enum Controller {
     Budget,
     Claim,
     Volume,
+    /// Of pods, as far as they have volumes of their own.
+    Ephemeral,
 }
 
 /// What a controller sees.
@@ -60,7 +62,7 @@ pub(crate) struct Sight<'a> {
 type Decide = fn(Sight<'_>, &Value) -> Plan;
 
 impl Controller {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Deployment,
         Self::ReplicaSet,
         Self::StatefulSet,
@@ -73,6 +75,7 @@ impl Controller {
         Self::Budget,
         Self::Claim,
         Self::Volume,
+        Self::Ephemeral,
     ];
 
     /// The resource whose objects it looks at.
@@ -88,6 +91,7 @@ impl Controller {
             Self::LeaderWorkerSet => leader_worker_set::RESOURCE,
             Self::Autoscaler => autoscaler::RESOURCE,
             Self::Volume => "persistentvolumes",
+            Self::Ephemeral => "pods",
             Self::Claim => claim::RESOURCE,
             Self::Budget => budget::RESOURCE,
         }
@@ -106,6 +110,7 @@ impl Controller {
             Self::LeaderWorkerSet => "LeaderWorkerSet",
             Self::Autoscaler => "HorizontalPodAutoscaler",
             Self::Volume => "PersistentVolume",
+            Self::Ephemeral => "Pod",
             Self::Claim => "PersistentVolumeClaim",
             Self::Budget => "PodDisruptionBudget",
         }
@@ -145,6 +150,7 @@ impl Controller {
             Self::LeaderWorkerSet => leader_worker_set::decide,
             Self::Autoscaler => autoscaler::decide,
             Self::Volume => volume::decide,
+            Self::Ephemeral => ephemeral::decide,
             Self::Claim => claim::decide,
             Self::Budget => budget::decide,
         }

@@ -36,7 +36,8 @@ impl Ownership {
     fn job(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let comment = &slurm.job(job)?.submission.admin_comment;
         let is_ours = is_marked(comment, &self.cluster);
-        (!is_ours).then(|| format!("I6: the bridge ended or changed job {job}, which is not its own"))
+        (!is_ours)
+            .then(|| format!("I6: the bridge ended or changed job {job}, which is not its own"))
     }
 
     fn node(node: &SlurmNode, state: NodeTarget, slurm: &Slurmctld) -> Option<String> {

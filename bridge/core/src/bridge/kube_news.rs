@@ -41,6 +41,10 @@ impl Bridge {
                 }
                 self.touched_nodes.insert(node);
             }
+            Purpose::Claim(claim) => {
+                self.porter.replied(&mut self.out, &mut self.storage, &claim, outcome);
+                self.touch_users_of(&claim);
+            }
             Purpose::Lease => self.lease_replied(&outcome),
             Purpose::Note
             | Purpose::Submit(_)
@@ -114,6 +118,10 @@ impl Bridge {
                 self.mapping_is_stale |= !gone.is_empty();
                 gone.iter().for_each(|name| self.store.drop_node(name));
             }
+            Resource::Others => self.replace_others(&uids(items)),
+            Resource::Claims | Resource::Volumes | Resource::Classes => {
+                self.keep_storage(resource, &uids(items));
+            }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 let listed: BTreeSet<_> =
                     items.iter().filter_map(|item| gang(resource, item)).collect();
@@ -143,6 +151,14 @@ impl Bridge {
                     self.put_node(node);
                 }
             }
+            Resource::Claims | Resource::Volumes | Resource::Classes => {
+                self.change_storage(resource, object);
+            }
+            Resource::Others => {
+                if let Some(pod) = self.parse(object) {
+                    self.tenants.put_other(&pod);
+                }
+            }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 if let (Some(group), Some(gang)) =
                     (self.parse::<PodGroupView>(object), gang(resource, object))
@@ -169,6 +185,10 @@ impl Bridge {
                 self.drop_pod(&uid, last);
             }
             Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
+            Resource::Others => self.tenants.drop_pod(&uid),
+            Resource::Claims | Resource::Volumes | Resource::Classes => {
+                self.lose_storage(resource, object);
+            }
             Resource::Nodes => {
                 if let Some(name) = object["metadata"]["name"].as_str() {
                     self.store.drop_node(&name.into());
@@ -189,8 +209,9 @@ impl Bridge {
         if !self.store.put_pod(pod) {
             return;
         }
-        if let Some(pod) = self.store.pod(&uid) {
-            self.desks.saw(&mut self.out, pod);
+        if let Some(pod) = self.store.pod(&uid).cloned() {
+            self.desks.saw(&mut self.out, &pod);
+            self.lodge(&pod);
         }
         if self.synced {
             self.house(&uid);
@@ -199,6 +220,7 @@ impl Bridge {
 
     fn drop_pod(&mut self, uid: &Uid, last: Option<PodView>) {
         let known = self.store.drop_pod(uid);
+        self.move_out(uid, known.as_deref());
         match (last, known) {
             (Some(last), Some(_)) => self.bury(&last),
             (None, Some(known)) => self.bury(&known),
@@ -209,18 +231,23 @@ impl Bridge {
     fn put_node(&mut self, node: NodeView) {
         let (name, labels, cordoned) =
             (node.name(), node.metadata.labels.clone(), node.spec.unschedulable);
+        let (spec, room) = (node.spec.clone(), node.status.allocatable.clone());
         let Put::Taken(before) = self.store.put_node(node) else {
             return;
         };
         let same_labels = before.as_ref().is_some_and(|before| before.metadata.labels == labels);
         self.mapping_is_stale |= !same_labels;
+        let same = |before: &NodeView| before.spec == spec && before.status.allocatable == room;
+        if !same_labels || !before.as_ref().is_some_and(|before| same(before)) {
+            self.nodes_changed();
+        }
         if before.is_none_or(|before| before.spec.unschedulable != cordoned) {
             self.poller.want_nodes(self.out.now());
         }
         self.touched_nodes.insert(name);
     }
 
-    fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
+    pub(super) fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
         let parsed = T::deserialize(object).ok();
         if parsed.is_none() {
             self.out.count("kube.unreadable");
@@ -238,7 +265,8 @@ fn bond(resource: Resource) -> Option<Bond> {
     match resource {
         Resource::PodGroups => Some(Bond::PodGroup),
         Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
-        Resource::Pods | Resource::Workers | Resource::Nodes => None,
+        Resource::Pods | Resource::Workers | Resource::Nodes | Resource::Others => None,
+        Resource::Claims | Resource::Volumes | Resource::Classes => None,
     }
 }
 

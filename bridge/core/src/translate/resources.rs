@@ -1,5 +1,7 @@
 //! What a pod asks for, as Slurm counts it: whole CPUs, whole MiB, GPUs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use drawbridge_sim::Quantity;
 use serde_json::Value;
 
@@ -41,6 +43,22 @@ pub(crate) fn ask(pod: &PodView) -> Result<Ask, Refusal> {
         memory_mib: (memory > 0).then_some(memory),
         gpus: small(gpus, "gpu")?,
     })
+}
+
+/// Everything that the pod asks for, by name, as a kubelet adds it up.
+pub(crate) fn requests(pod: &PodView) -> BTreeMap<String, Quantity> {
+    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let resources = containers.map(|one| &one.resources).chain([&pod.spec.resources]);
+    let named = resources.flat_map(|it| it.requests.keys().chain(it.limits.keys()));
+    let names: BTreeSet<_> = named.chain(pod.spec.overhead.keys()).collect();
+    let amount = |name: &String| total(pod, name, From::Requests).unwrap_or_default();
+    let amounts = names.into_iter().map(|name| (name.clone(), amount(name)));
+    amounts.filter(|(_, amount)| !amount.is_zero()).collect()
+}
+
+/// Whether Slurm is told how much of this a pod asks for, and counts it.
+pub(crate) fn is_told(resource: &str) -> bool {
+    matches!(resource, "cpu" | "memory") || GPU_NAMES.contains(&resource)
 }
 
 fn small(amount: u64, resource: &str) -> Result<u32, Refusal> {

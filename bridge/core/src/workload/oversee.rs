@@ -2,14 +2,15 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload};
+use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload, fit::Objection};
 use crate::{
     annotations::Distribution,
+    candidates::Obstacle,
     context::Context,
     ending::Farewell,
     explain,
     jobs::{OurJob, Standing},
-    mark::Mark,
+    mark::{Mark, Outcome},
     outbox::Alarm,
     ranks,
     slurm::ObservedState,
@@ -82,7 +83,8 @@ impl Workload {
         }
         let useless = matches!(self.seats(context, job), Some(Err(_)));
         let mark = context.job(job).and_then(|ours| ours.mark.as_ref());
-        useless || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
+        let noted = mark.is_some_and(|mark| mark.outcome == Some(Outcome::GivenBack));
+        useless || noted || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
     }
 
     /// How many of the job's pods are here and want a place.
@@ -217,12 +219,8 @@ impl Workload {
         }
         self.part_from_strangers(context, job);
         match self.seats(context, job)? {
-            Ok(seats) => Some(Stage::Placing { job, seats }),
-            Err(why) => {
-                let stage = self.end(context, job, &why);
-                self.setback = Some(why);
-                Some(stage)
-            }
+            Ok(seats) => self.take_up(context, job, seats),
+            Err(objection) => Some(self.give_back(context, job, objection)),
         }
     }
 
@@ -238,8 +236,14 @@ impl Workload {
         }
         match self.seats(context, job)? {
             Err(_) => return Some(Stage::Waiting { job }),
-            Ok(now) if now != *seats => return Some(Stage::Placing { job, seats: now }),
+            Ok(now) if now != *seats => return Some(Stage::Waiting { job }),
+            Ok(_) if !self.still_fits(context, job, seats) => return Some(Stage::Waiting { job }),
             Ok(_) => {}
+        }
+        match self.has_volumes(context, job, seats) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(objection) => return Some(self.give_back(context, job, objection)),
         }
         let ready = |pod: &PodView| {
             let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
@@ -278,16 +282,17 @@ impl Workload {
     }
 
     /// A seat for every pod of the job, or why there is none. Nothing while the job isn't known.
-    fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, String>> {
+    fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, Objection>> {
         let ours = context.job(job)?;
         let (mark, seen) = (ours.mark.as_ref()?, ours.seen()?);
         if seen.allocation.is_empty() {
             return None;
         }
         let distribution = if mark.cyclic { Distribution::Cyclic } else { Distribution::Block };
-        let Some(places) = ranks::seats(mark.pods.len(), &seen.allocation, mark.cpus, distribution)
-        else {
-            return Some(Err(explain::too_small(job)));
+        let (ranks, most) = (mark.pods.len(), mark.per_node);
+        let places = ranks::seats(ranks, &seen.allocation, mark.cpus, most, distribution);
+        let Some(places) = places else {
+            return Some(Err(Objection { node: None, why: explain::too_small(job) }));
         };
         let mut seats = Seats::new();
         for pod in self.views(context) {
@@ -297,7 +302,8 @@ impl Workload {
             };
             let slurm = &seen.allocation[places[rank]].node;
             let Some(node) = context.mapping.kube(slurm) else {
-                return Some(Err(explain::unmapped(job, slurm)));
+                let why = explain::unusable(job, slurm, &Obstacle::Unmapped);
+                return Some(Err(Objection { node: Some(slurm.clone()), why }));
             };
             let seat = Seat { slurm: slurm.clone(), node: node.clone() };
             seats.insert(pod.uid().clone(), seat);
@@ -352,10 +358,14 @@ impl Workload {
         self.was_bound = false;
         self.was_whole = false;
         self.failed = false;
-        let setback = self.setback.clone();
-        let came_to_nothing = setback.is_some() || self.failures > 0;
-        let again = came_to_nothing && self.views(context).any(PodView::wants_a_place);
-        Some(if again { self.back_off(context, setback) } else { Stage::Gathering })
+        if !self.views(context).any(PodView::wants_a_place) {
+            return Some(Stage::Gathering);
+        }
+        Some(match self.setback.clone() {
+            Some(words) => self.rest_after_setback(context, words),
+            None if self.failures > 0 => self.back_off(context, None),
+            None => Stage::Gathering,
+        })
     }
 }
 
