@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use drawbridge_sim::{JobId, SlurmNode, fold_hostlist};
 
 use crate::{
-    candidates::{Excluded, Obstacle},
+    candidates::Excluded,
     context::Context,
     desk::Errand,
     facts::{BridgeFact, FactSubject, Weight},
@@ -177,20 +177,12 @@ pub(crate) fn too_small(job: JobId) -> String {
     format!("the allocation of Slurm job {job} has no room for all pods")
 }
 
-pub(crate) fn unusable(job: JobId, node: &SlurmNode, obstacle: &Obstacle) -> String {
-    format!("Slurm job {job} was given node {node}, but {obstacle}")
+pub(crate) fn unusable(job: JobId, node: &SlurmNode, fault: &str) -> String {
+    format!("Slurm job {job} was given node {node}, but {fault}")
 }
 
 pub(crate) fn waits_for_volume(claim: &ObjectKey, node: &SlurmNode) -> String {
     format!("waiting for the volume of claim {claim} on node {node}")
-}
-
-pub(crate) fn turned_down(job: JobId, node: &SlurmNode, claim: &ObjectKey) -> String {
-    format!("Slurm job {job} was given node {node}, but claim {claim} can't get a volume there")
-}
-
-pub(crate) fn volume_late(job: JobId, node: &SlurmNode, claim: &ObjectKey) -> String {
-    format!("Slurm job {job} was given node {node}, but claim {claim} got no volume there in time")
 }
 
 /// `n[1-2] (it is cordoned), n7 (it is no Kubernetes node)`.

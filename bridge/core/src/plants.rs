@@ -3,13 +3,16 @@
 //! Each names a guard of ours that is taken out. Without the feature `plants` no configuration has
 //! one, and the questions cost nothing.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use crate::{
+    candidates::{Around, Choice, Company, Demands, Field, Hold, When, fits},
     config::Config,
     gang::Gang,
     input::{SlurmFault, SlurmReply},
+    slurm::Submission,
     store::Store,
+    view::PodView,
 };
 
 /// A defect.
@@ -28,17 +31,35 @@ pub enum Plant {
     ResumesAnything,
     /// Pods that ended while no bridge ran keep the finalizer.
     ForgetsFinalizers,
+    /// The nodes that a job may use are required, instead of leaving out the others.
+    RequiresCandidates,
+    /// Whole nodes are taken, whatever is asked for.
+    TakesWholeNodes,
+    /// No job is submitted while Kubernetes has no room for the pod.
+    NeedsRoomToQueue,
+    /// Where Slurm wants a pod, it is bound.
+    TrustsAllocations,
+    /// Pods are bound whether or not their claims are.
+    BindsBeforeVolumes,
+    /// What a kubelet refused is sent to it again.
+    ForgetsRefusals,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 12] = [
         Self::AdoptsNothing,
         Self::TrustsAnyMark,
         Self::MergesNamespaces,
         Self::WaitsForever,
         Self::ResumesAnything,
         Self::ForgetsFinalizers,
+        Self::RequiresCandidates,
+        Self::TakesWholeNodes,
+        Self::NeedsRoomToQueue,
+        Self::TrustsAllocations,
+        Self::BindsBeforeVolumes,
+        Self::ForgetsRefusals,
     ];
 }
 
@@ -83,4 +104,35 @@ pub(crate) fn namesake(config: &Config, store: &Store, group: &Gang) -> Gang {
     let namesake = || store.groups().find(|it| it.key.name() == group.key.name()).cloned();
     let found = config.has(Plant::MergesNamespaces).then(namesake).flatten();
     found.unwrap_or_else(|| group.clone())
+}
+
+/// With [`Plant::NeedsRoomToQueue`], a draft waits while no node has room now.
+pub(crate) fn wait_for_room(
+    config: &Config,
+    field: Field<'_>,
+    pods: &[&PodView],
+    choice: &mut Choice,
+) {
+    if !config.has(Plant::NeedsRoomToQueue) {
+        return;
+    }
+    let nobody = BTreeSet::new();
+    let around = field.drafting(&nobody, pods);
+    let company = Company { when: When::Allocated, ..around.company };
+    let around = Around { company, ..around };
+    let demands: Vec<_> = pods.iter().map(|pod| Demands::of(around, pod)).collect();
+    let has_room =
+        |pod: &Demands<'_>| field.store.nodes().any(|node| fits(pod, node, around).is_ok());
+    if !demands.iter().all(has_room) {
+        choice.hold = Some(Hold::Wait("waiting for room".into()));
+    }
+}
+
+/// With [`Plant::RequiresCandidates`], names the nodes that are left instead of the others.
+pub(crate) fn require_candidates(config: &Config, field: Field<'_>, job: &mut Submission) {
+    if config.has(Plant::RequiresCandidates) {
+        let excluded = std::mem::take(&mut job.excluded_nodes);
+        let left = field.slurm.keys().filter(|node| !excluded.contains(node));
+        job.required_nodes = left.cloned().collect();
+    }
 }

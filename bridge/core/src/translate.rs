@@ -15,6 +15,7 @@ use crate::{
     gang::Gang,
     mark::Mark,
     names::Uid,
+    plants::Plant,
     slurm::{Memory, Submission, Wishes},
     view::PodView,
 };
@@ -196,10 +197,12 @@ impl Shape {
             min_nodes: said.min_nodes.or(single).max(needed),
             max_nodes: said.max_nodes.or(single),
             excluded_nodes: excluded.into_iter().collect(),
+            required_nodes: Vec::new(),
             time_limit_minutes: self.time_limit_minutes(draft),
             priority,
             wishes: self.wishes(draft, dependency, nice),
-            exclusive: said.exclusive.unwrap_or(config.exclusive),
+            exclusive: said.exclusive.unwrap_or(config.exclusive)
+                || config.has(Plant::TakesWholeNodes),
             admin_comment: String::new(),
             mcs_label: config.mcs_label.clone(),
         };
@@ -330,7 +333,7 @@ mod tests {
         assert_eq!((job.min_nodes, job.max_nodes), (Some(1), Some(1)));
         assert_eq!(job.excluded_nodes, ["n9".into()]);
         assert!(!job.exclusive, "nodes are shared by default");
-        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"request":"c79b0f15d8026c11","version":1,"workload":"w"}"#);
+        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"request":"69f7ae2a29634b2f","version":1,"workload":"w"}"#);
     }
 
     #[test]

@@ -415,7 +415,12 @@ impl Workload {
 
     /// Whether nobody has joined for a while.
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
-        self.joined_at + gather::QUIET <= now
+        self.quiet_at() <= now
+    }
+
+    /// From when on nobody has joined for a while, if nobody does.
+    fn quiet_at(&self) -> Time {
+        self.joined_at + gather::QUIET
     }
 
     /// Its pods as Kubernetes last described them.

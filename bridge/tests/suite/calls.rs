@@ -230,6 +230,7 @@ fn placeholder() -> Submission {
         tres_per_task: None,
         tres_per_node: None,
         tasks_per_node: None,
+        required_nodes: vec![],
         min_nodes: None,
         max_nodes: None,
         excluded_nodes: vec![],

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use drawbridge_sim::{Epoch, Time};
 
 use super::Bridge;
-use crate::{facts::FactSubject, names::Uid, refusals::refused, view::PodView, workload::Stage};
+use crate::{
+    facts::FactSubject, names::Uid, plants::Plant, refusals::refused, view::PodView,
+    workload::Stage,
+};
 
 impl Bridge {
     /// A pod of ours was seen.
@@ -15,6 +18,9 @@ impl Bridge {
         let (Some(node), Some(reason)) = (pod.node(), refused(pod)) else {
             return;
         };
+        if self.config.has(Plant::ForgetsRefusals) {
+            return;
+        }
         let now = self.out.now();
         let at = self.bound_at(pod).unwrap_or(now).min(now);
         if self.refusals.note(pod, at, now).is_some() {

@@ -94,8 +94,9 @@ impl Crew<'_> {
 
     /// Whether a term of one of the pods is about another of them.
     fn is_inward(self, of: &Demands<'_>, term: &PodTerm) -> bool {
-        let others = self.pods.iter().filter(|other| other.pod.uid() != of.pod.uid());
-        others.into_iter().any(|other| means_pod(term, of.pod, other.pod))
+        // Some are known by name alone: they are yet to come.
+        let mut others = self.pods.iter().filter(|other| other.pod.key() != of.pod.key());
+        others.any(|other| means_pod(term, of.pod, other.pod))
     }
 
     fn keep_apart(self, layout: &mut Layout, unkept: &mut Vec<Unkept>) {

@@ -48,7 +48,9 @@ pub(crate) fn rules<'a>(
     pod: &'a PodView,
 ) -> Result<Vec<Rule>, Hold> {
     let mut rules = Vec::new();
-    for key in pod.claims() {
+    // One that is yet to come has its claims made with it.
+    let is_here = !pod.uid().as_str().is_empty();
+    for key in pod.claims().filter(|_| is_here) {
         if !storage.is_known() {
             let why = "the bridge isn't permitted to list PersistentVolumeClaims, \
                        PersistentVolumes and StorageClasses";
@@ -91,7 +93,7 @@ fn in_use<'a>(
     if !one_pod && !claim.permits_only("ReadWriteOnce") {
         return Ok(None);
     }
-    let named = |other: &PodView| other.uid() != pod.uid() && other.claims().any(|it| it == *key);
+    let named = |other: &PodView| other.key() != pod.key() && other.claims().any(|it| it == *key);
     if one_pod && company.crew.iter().any(|other| named(other)) {
         let why = "may be used by one pod alone, and several that are placed together name it";
         return Err(Hold::Never(format!("claim {key} {why}")));

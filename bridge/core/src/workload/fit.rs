@@ -24,6 +24,7 @@ use crate::{
     jobs::OurJob,
     names::Uid,
     outbox::Alarm,
+    plants::{self, Plant},
     tenants::Tenant,
     translate::{Draft, Refusal, Shape, Warning},
     view::PodView,
@@ -51,16 +52,23 @@ pub(crate) struct Trials {
 /// Why an allocation is of no use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Objection {
-    /// The node that is to blame.
-    pub(super) node: Option<SlurmNode>,
+    /// The node that is to blame, and what it is blamed for.
+    pub(super) node: Option<(SlurmNode, String)>,
     pub(super) why: String,
+}
+
+impl Objection {
+    pub(super) fn to(job: JobId, node: SlurmNode, fault: String) -> Self {
+        let why = explain::unusable(job, &node, &fault);
+        Self { node: Some((node, fault)), why }
+    }
 }
 
 /// Whether the pods can be where Slurm wants them.
 enum Verdict {
     Fits,
     /// They will, when those have left who have to.
-    Soon(String),
+    Soon(Objection),
     Never(Objection),
 }
 
@@ -78,7 +86,8 @@ impl Workload {
             cpus_per_task: shape.cpus_per_task(),
             tried: &self.trials.nodes,
         };
-        let choice = choose(context.field(), party);
+        let mut choice = choose(context.field(), party);
+        plants::wait_for_room(context.config, context.field(), draft.pods, &mut choice);
         if context.config.unsupported == OnUnsupported::Refuse
             && let Some(unkept) = choice.unkept.first()
         {
@@ -103,14 +112,13 @@ impl Workload {
         match self.verify(context, job, &seats) {
             Verdict::Fits => Some(Stage::Placing { job, seats }),
             Verdict::Never(objection) => Some(self.give_back(context, job, objection)),
-            Verdict::Soon(words) => {
+            Verdict::Soon(objection) => {
                 let now = context.now();
                 let since = self.trials.held_up.as_ref().map_or(now, |(since, _)| *since);
                 if since + PATIENCE <= now {
-                    let objection = self.objection(context, job, &seats);
                     return Some(self.give_back(context, job, objection));
                 }
-                self.trials.held_up = Some((since, words));
+                self.trials.held_up = Some((since, objection.why));
                 context.out.wake_in(GLANCE, Alarm::Workload(self.id.clone()));
                 None
             }
@@ -135,7 +143,7 @@ impl Workload {
         }
         // What we know of Slurm's nodes may be old.
         context.poller.want_nodes(context.now());
-        self.trials.nodes.extend(node.map(|node| (node, why.clone())));
+        self.trials.nodes.extend(node);
         self.trials.count += 1;
         self.trials.held_up = None;
         self.setback = Some(why);
@@ -190,6 +198,9 @@ impl Workload {
     }
 
     fn verify(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Verdict {
+        if context.config.has(Plant::TrustsAllocations) {
+            return Verdict::Fits;
+        }
         // Whose mates are bound has to follow: the kubelet has the last word.
         if self.views(context).any(|pod| pod.is_bound() && !pod.is_terminal()) {
             return Verdict::Fits;
@@ -198,22 +209,11 @@ impl Workload {
         let Some((node, obstacle)) = self.obstacle(context, seats, &pods, false) else {
             return Verdict::Fits;
         };
-        let words = explain::unusable(job, &node, &obstacle);
+        let objection = Objection::to(job, node, obstacle.to_string());
         let without: BTreeSet<Uid> = pods.into_iter().chain(doomed(context)).collect();
         match self.obstacle(context, seats, &without, true) {
-            None => Verdict::Soon(words),
-            Some(_) => Verdict::Never(Objection { node: Some(node), why: words }),
-        }
-    }
-
-    fn objection(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Objection {
-        let pods: BTreeSet<Uid> = seats.keys().cloned().collect();
-        match self.obstacle(context, seats, &pods, false) {
-            None => Objection { node: None, why: explain::too_small(job) },
-            Some((node, obstacle)) => {
-                let why = explain::unusable(job, &node, &obstacle);
-                Objection { node: Some(node), why }
-            }
+            None => Verdict::Soon(objection),
+            Some(_) => Verdict::Never(objection),
         }
     }
 

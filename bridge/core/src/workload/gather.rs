@@ -19,7 +19,7 @@ use crate::{
     mark::Mark,
     outbox::{Alarm, Purpose},
     owners::{Chain, FRESH},
-    plants::Plant,
+    plants::{self, Plant},
     ranks::rank,
     requests::Note,
     slurm::Submission,
@@ -90,6 +90,8 @@ impl Workload {
             return;
         }
         for Warning { reason, message, is_wish } in warnings {
+            let subject = self.subject(context);
+            context.out.tell(subject.clone(), format!("says on {subject}: {message}"));
             let note = Note { reason, message, warning: !is_wish, once: true };
             let pods: Vec<_> = self.views(context).filter(|pod| pod.wants_a_place()).collect();
             for pod in pods {
@@ -337,7 +339,7 @@ impl Workload {
         }
     }
 
-    fn write(&self, context: &Context<'_>, draft: Draft<'_>) -> Drafted {
+    fn write(&self, context: &mut Context<'_>, draft: Draft<'_>) -> Drafted {
         let shape = match Shape::of(context.config, draft) {
             Ok(shape) => shape,
             Err(refusal) => return Drafted::Refused(refusal),
@@ -348,6 +350,11 @@ impl Workload {
             Err(refusal) => return Drafted::Refused(refusal),
         };
         match choice.hold {
+            // Pods and claims come by different watches: what is missing may be on its way.
+            Some(Hold::Wait(_)) if !self.is_quiet(context.now()) => {
+                context.out.wake_at(self.quiet_at(), Alarm::Workload(self.id.clone()));
+                return Drafted::NotYet;
+            }
             Some(Hold::Wait(words)) => return Drafted::Blocked(words, "WaitingForOthers"),
             Some(Hold::Never(words)) => return Drafted::Refused(Refusal::Volume(words)),
             None => {}
@@ -371,7 +378,8 @@ impl Workload {
             Some(Resolved::Never(words)) => return Drafted::Refused(Refusal::Dependency(words)),
         };
         let around = Surroundings { excluded_nodes, dependency, layout: choice.layout, external };
-        let (mark, job) = shape.submission(context.config, draft, around);
+        let (mark, mut job) = shape.submission(context.config, draft, around);
+        plants::require_candidates(context.config, context.field(), &mut job);
         let (mark, job) = (Box::new(mark), Box::new(job));
         let warnings = shape.warnings.into_iter().chain(warnings).collect();
         Drafted::Ready(Ready { mark, job, warnings, left_out })

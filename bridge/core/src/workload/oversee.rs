@@ -302,8 +302,8 @@ impl Workload {
             };
             let slurm = &seen.allocation[places[rank]].node;
             let Some(node) = context.mapping.kube(slurm) else {
-                let why = explain::unusable(job, slurm, &Obstacle::Unmapped);
-                return Some(Err(Objection { node: Some(slurm.clone()), why }));
+                let fault = Obstacle::Unmapped.to_string();
+                return Some(Err(Objection::to(job, slurm.clone(), fault)));
             };
             let seat = Seat { slurm: slurm.clone(), node: node.clone() };
             seats.insert(pod.uid().clone(), seat);

@@ -12,6 +12,7 @@ use crate::{
     explain,
     names::ObjectKey,
     outbox::Alarm,
+    plants::Plant,
     ranks::rank,
     view::PodView,
 };
@@ -33,7 +34,10 @@ impl Workload {
         job: JobId,
         seats: &Seats,
     ) -> Result<bool, Objection> {
-        let Some(Lack { claim, slurm, turned_down }) = self.lack(context, seats) else {
+        let lack = self.lack(context, seats);
+        let Some(Lack { claim, slurm, turned_down }) =
+            lack.filter(|_| !context.config.has(Plant::BindsBeforeVolumes))
+        else {
             self.trials.lacks = None;
             return Ok(true);
         };
@@ -41,11 +45,11 @@ impl Workload {
         let since = self.trials.lacks.as_ref().map_or(now, |(since, _)| *since);
         let deadline = since + secs(context.config.volume_wait_seconds);
         if turned_down || deadline <= now {
-            let why = match turned_down {
-                true => explain::turned_down(job, &slurm, &claim),
-                false => explain::volume_late(job, &slurm, &claim),
+            let fault = match turned_down {
+                true => format!("claim {claim} can't get a volume there"),
+                false => format!("claim {claim} got no volume there in time"),
             };
-            return Err(Objection { node: Some(slurm), why });
+            return Err(Objection::to(job, slurm, fault));
         }
         context.out.wake_at(deadline, Alarm::Workload(self.id.clone()));
         self.trials.lacks = Some((since, explain::waits_for_volume(&claim, &slurm)));
