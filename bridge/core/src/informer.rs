@@ -50,11 +50,11 @@ pub(crate) enum Resource {
     /// Pods of other schedulers that have a place and aren't over.
     Others,
     /// PersistentVolumeClaims.
-    Claims,
+    VolumeClaims,
     /// PersistentVolumes.
     Volumes,
     /// StorageClasses.
-    Classes,
+    StorageClasses,
 }
 
 /// What an informer learned.
@@ -96,9 +96,9 @@ impl Resource {
         Self::PodGroups,
         Self::SchedulingGroups,
         Self::Others,
-        Self::Claims,
+        Self::VolumeClaims,
         Self::Volumes,
-        Self::Classes,
+        Self::StorageClasses,
     ];
 
     /// Those that a process with these duties has to know.
@@ -106,7 +106,7 @@ impl Resource {
         let counts_others = config.count_other_pods;
         Self::ALL.into_iter().filter(move |resource| match resource {
             Self::Pods | Self::PodGroups | Self::SchedulingGroups => duties.workloads,
-            Self::Claims | Self::Volumes | Self::Classes => duties.workloads,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => duties.workloads,
             Self::Others => duties.workloads && counts_others,
             Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
         })
@@ -120,9 +120,9 @@ impl Resource {
             Self::PodGroups => "pod groups",
             Self::SchedulingGroups => "scheduling groups",
             Self::Others => "pods of other schedulers",
-            Self::Claims => "persistent volume claims",
+            Self::VolumeClaims => "persistent volume claims",
             Self::Volumes => "persistent volumes",
-            Self::Classes => "storage classes",
+            Self::StorageClasses => "storage classes",
         }
     }
 
@@ -137,9 +137,9 @@ impl Resource {
                 "/apis/scheduling.k8s.io/v1alpha3/podgroups",
                 "/apis/scheduling.k8s.io/v1alpha2/podgroups",
             ],
-            Self::Claims => &["/api/v1/persistentvolumeclaims"],
+            Self::VolumeClaims => &["/api/v1/persistentvolumeclaims"],
             Self::Volumes => &["/api/v1/persistentvolumes"],
-            Self::Classes => &["/apis/storage.k8s.io/v1/storageclasses"],
+            Self::StorageClasses => &["/apis/storage.k8s.io/v1/storageclasses"],
         }
     }
 
@@ -159,7 +159,7 @@ impl Resource {
                 Some(("fieldSelector".into(), value))
             }
             Self::Nodes | Self::PodGroups | Self::SchedulingGroups => None,
-            Self::Claims | Self::Volumes | Self::Classes => None,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => None,
         }
     }
 
@@ -167,7 +167,7 @@ impl Resource {
     fn may_be_absent(self) -> bool {
         match self {
             Self::PodGroups | Self::SchedulingGroups => true,
-            Self::Claims | Self::Volumes | Self::Classes => true,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => true,
             Self::Pods | Self::Workers | Self::Nodes | Self::Others => false,
         }
     }

@@ -119,7 +119,7 @@ impl Bridge {
                 gone.iter().for_each(|name| self.store.drop_node(name));
             }
             Resource::Others => self.replace_others(&uids(items)),
-            Resource::Claims | Resource::Volumes | Resource::Classes => {
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
                 self.keep_storage(resource, &uids(items));
             }
             Resource::PodGroups | Resource::SchedulingGroups => {
@@ -151,7 +151,7 @@ impl Bridge {
                     self.put_node(node);
                 }
             }
-            Resource::Claims | Resource::Volumes | Resource::Classes => {
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
                 self.change_storage(resource, object);
             }
             Resource::Others => {
@@ -186,7 +186,7 @@ impl Bridge {
             }
             Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
             Resource::Others => self.tenants.drop_pod(&uid),
-            Resource::Claims | Resource::Volumes | Resource::Classes => {
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
                 self.lose_storage(resource, object);
             }
             Resource::Nodes => {
@@ -266,7 +266,7 @@ fn bond(resource: Resource) -> Option<Bond> {
         Resource::PodGroups => Some(Bond::PodGroup),
         Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
         Resource::Pods | Resource::Workers | Resource::Nodes | Resource::Others => None,
-        Resource::Claims | Resource::Volumes | Resource::Classes => None,
+        Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => None,
     }
 }
 

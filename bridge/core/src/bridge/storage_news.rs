@@ -15,7 +15,7 @@ impl Bridge {
     /// These exist, and no others.
     pub(super) fn keep_storage(&mut self, resource: Resource, listed: &BTreeSet<Uid>) {
         match resource {
-            Resource::Claims => self.storage.keep_claims(listed),
+            Resource::VolumeClaims => self.storage.keep_claims(listed),
             Resource::Volumes => self.storage.keep_volumes(listed),
             _ => self.storage.keep_classes(listed),
         }
@@ -23,7 +23,7 @@ impl Bridge {
 
     pub(super) fn change_storage(&mut self, resource: Resource, object: &Value) {
         match resource {
-            Resource::Claims => {
+            Resource::VolumeClaims => {
                 if let Some(claim) = self.parse::<ClaimView>(object) {
                     let key = claim.metadata.key();
                     self.storage.put_claim(claim);
@@ -51,7 +51,7 @@ impl Bridge {
         let meta = &object["metadata"];
         let name = meta["name"].as_str().unwrap_or_default();
         match resource {
-            Resource::Claims => {
+            Resource::VolumeClaims => {
                 let key = ObjectKey::new(meta["namespace"].as_str().unwrap_or_default(), name);
                 self.storage.drop_claim(&key);
                 self.porter.forget(&mut self.out, &key);
