@@ -27,7 +27,6 @@ pub(crate) struct Mapping {
     to_kube: BTreeMap<SlurmNode, KubeNode>,
     to_slurm: BTreeMap<KubeNode, SlurmNode>,
     conflicts: BTreeMap<SlurmNode, Conflict>,
-    evidence: BTreeMap<SlurmNode, Answer>,
 }
 
 /// One answer to where a Slurm node is.
@@ -70,9 +69,8 @@ impl Mapping {
                 Ok(Some(answer)) => mapping.claim(&mut taken, slurm, answer),
             }
         }
-        for (kube, (slurm, answer)) in taken {
+        for (kube, (slurm, _)) in taken {
             if !mapping.conflicts.contains_key(&slurm) {
-                mapping.evidence.insert(slurm.clone(), answer);
                 mapping.to_kube.insert(slurm.clone(), kube.clone());
                 mapping.to_slurm.insert(kube, slurm);
             }
@@ -110,11 +108,6 @@ impl Mapping {
 
     pub(crate) fn slurm(&self, kube: &KubeNode) -> Option<&SlurmNode> {
         self.to_slurm.get(kube)
-    }
-
-    /// How we know where a Slurm node is: `k1 by that node's label`.
-    pub(crate) fn evidence(&self, slurm: &SlurmNode) -> Option<&Answer> {
-        self.evidence.get(slurm)
     }
 
     /// The dispute that keeps a Kubernetes node out of use.
