@@ -4,7 +4,6 @@ mod conflict;
 mod dependency;
 mod devices;
 mod resources;
-mod unsupported;
 
 use std::collections::BTreeSet;
 
@@ -28,7 +27,6 @@ pub(crate) use conflict::conflict;
 pub(crate) use dependency::{Resolved, resolve};
 pub(crate) use devices::{CLASS_PREFIX, CPU_CLASS, Wanted, exclusive, wanted};
 pub(crate) use resources::{Ask, is_told, requests};
-use unsupported::Unsupported;
 
 /// Stands for the pods in Slurm. Ends with 0 or 1 as we tell it by signal, so that Slurm accounts
 /// for the pods' outcome; outlives TERM, so that its nodes stay taken until the pods are gone.
@@ -81,9 +79,6 @@ pub(crate) enum Refusal {
     /// A NodeSet's own worker.
     #[error("{}", crate::admission::WORKER_REFUSED)]
     Worker,
-    /// A wish that Slurm can't be told.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
     /// A claim that Slurm can't be told of.
     #[error("{0}")]
     Claim(String),
@@ -167,7 +162,6 @@ impl Shape {
             if pod.is_worker() {
                 return Err(Refusal::Worker);
             }
-            unsupported::check(pod)?;
             let mut wanted = devices::wanted(config, pod)?;
             for (class, count) in draft.claimed.get(pod.uid()).into_iter().flatten() {
                 wanted.add_class(&config.devices, class, *count)?;
