@@ -88,7 +88,6 @@ scenarios! {
     operator_133_drain_both_ways,
     operator_255_name_mapping,
     operator_79_unknown_node,
-    owner_unreadable,
     placed_neighbours,
     rank_environment,
     requeued_and_held,
