@@ -75,6 +75,7 @@ fn is_steady(scenario: &Scenario) -> bool {
         | Action::Cordon(..)
         | Action::Sbatch(_)
         | Action::Scancel(_)
-        | Action::SlurmNode(..) => false,
+        | Action::SlurmNode(..)
+        | Action::SlurmJob(..) => false,
     })
 }

@@ -4,7 +4,7 @@
 //!   *.yaml ──format──▶ Scenario ──World──▶ records, frames ──expect, laws──▶ Report
 //! ```
 //!
-//! [`run`] plays a scenario and judges it; [`Recording`] plays it so that every moment can be seen
+//! [`run`] plays a scenario and judges it; [`recording`] plays it so that every moment can be seen
 //! again. The world itself starts at [`World::step`].
 
 mod aftermath;
@@ -17,7 +17,7 @@ mod log;
 mod names;
 mod object;
 mod record;
-mod recording;
+pub mod recording;
 mod report;
 mod rows;
 mod scenario;
@@ -27,11 +27,10 @@ mod world;
 
 pub use aftermath::{Aftermath, Finding};
 pub use format::ScenarioError;
-pub use frame::{Frame, JobRow, NodeRow, PodRow};
+pub use frame::{Frame, JobRow, MpiRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
-pub use recording::Recording;
 pub use report::{Report, Run, run};
-pub use scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step};
+pub use scenario::{Action, Crash, CrashPoint, EffectKind, JobChange, NodeChange, ObjectRef, Scenario, Step};
 pub use swarm::Swarm;
 pub use world::{
     World,

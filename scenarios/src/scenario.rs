@@ -87,6 +87,8 @@ pub enum Action {
     Scancel(String),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
+    /// Change the Slurm job with this number, or all those with this name, as an administrator.
+    SlurmJob(String, JobChange),
     /// Kill the bridge process and start it again later.
     Crash(Crash),
     /// Tell the bridge process to end, and start it again so much later.
@@ -187,6 +189,17 @@ pub enum NodeChange {
     Down(String),
     /// `scontrol update state=resume`.
     Resume,
+}
+
+/// What an administrator does to a Slurm job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// `scontrol update job priority=…`.
+    Priority(u32),
+    /// `scontrol hold`.
+    Hold,
+    /// `scontrol release`.
+    Release,
 }
 
 /// A crash of the bridge.

@@ -17,9 +17,10 @@ mod outside;
 #[cfg(test)]
 mod planted;
 pub(crate) mod process;
+mod recorded;
 mod rest;
 mod script;
-mod story;
+pub(crate) mod story;
 pub(crate) mod trial;
 pub(crate) mod wire;
 
@@ -77,6 +78,8 @@ pub struct World {
     wire: Option<Wire>,
     log: Log,
     rows: Rows,
+    /// Scheduling cycles that nobody has asked for yet.
+    cycles: u64,
     laws: Laws,
     refused: Vec<String>,
     /// Steps that were refused, also those that might be.
@@ -103,8 +106,12 @@ enum Source {
 impl World {
     /// A world at time zero, with everything in it that the scenario says is there.
     pub fn new(scenario: &Scenario, seed: Seed) -> Self {
-        let cluster = Cluster::new(scenario.epoch, seed, scenario.behaviours.clone());
-        Self::empty(scenario, cluster).furnished(scenario)
+        Self::bare(scenario, seed).furnished(scenario)
+    }
+
+    /// A world at time zero with nothing in it yet.
+    fn bare(scenario: &Scenario, seed: Seed) -> Self {
+        Self::empty(scenario, Cluster::new(scenario.epoch, seed, scenario.behaviours.clone()))
     }
 
     /// The same with everything in place and the bridge started.
@@ -136,7 +143,8 @@ impl World {
             bookmarks: EventQueue::default(),
             wire: None,
             log: Log::default(),
-            rows: Rows::default(),
+            rows: Rows::new(&scenario.behaviours),
+            cycles: 0,
             laws: Laws::new(scenario),
             refused: vec![],
             refusals: 0,
@@ -238,10 +246,7 @@ impl World {
         Frame {
             now: self.now,
             events: self.events(),
-            bridge_up: match &self.bridges[..] {
-                [] => None,
-                bridges => Some(bridges.iter().any(Process::is_up)),
-            },
+            bridge_up: self.bridge_up(),
             pods: self.rows.pods(),
             jobs: self.rows.jobs(),
             nodes: self.rows.nodes(self.slurm.ctld(), self.cluster.api()),
@@ -300,7 +305,7 @@ impl World {
         }
     }
 
-    fn metrics(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn metrics(&self) -> BTreeMap<String, u64> {
         let mut metrics: BTreeMap<String, u64> =
             self.requests.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
         let stats = self.slurm.ctld().stats();

@@ -45,6 +45,8 @@ pub(crate) struct StepEntry {
     pub(crate) scancel: Option<String>,
     /// Change a Slurm node, as `scontrol update`.
     pub(crate) slurm_node: Option<SlurmNodeEntry>,
+    /// Change a Slurm job that waits, as `scontrol update job`, `hold` and `release`.
+    pub(crate) slurm_job: Option<SlurmJobEntry>,
     /// Kill a component.
     pub(crate) crash: Option<CrashEntry>,
     /// Stop a component gracefully and start it again: `{bridge: 5s}`, after so long.
@@ -121,6 +123,28 @@ pub(crate) struct SlurmNodeEntry {
     pub(crate) state: NodeState,
     /// Why; `drain` and `down` need a reason.
     pub(crate) reason: Option<String>,
+}
+
+/// A change to a Slurm job by an administrator: another priority, or another state.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SlurmJobEntry {
+    /// Which, by its number, or all live jobs of a name.
+    pub(crate) job: String,
+    /// The priority that it shall have.
+    pub(crate) priority: Option<u32>,
+    /// Whether it may start.
+    pub(crate) state: Option<JobStateEntry>,
+}
+
+/// Whether a job may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum JobStateEntry {
+    /// It may not.
+    Hold,
+    /// It may, again.
+    Release,
 }
 
 /// States that an administrator may set.
@@ -269,6 +293,7 @@ pub(crate) enum ActionEntry<'a> {
     Sbatch(&'a TextOr<SbatchEntry>),
     Scancel(&'a str),
     SlurmNode(&'a SlurmNodeEntry),
+    SlurmJob(&'a SlurmJobEntry),
     Crash(&'a CrashEntry),
     Restart(&'a RestartEntry),
     Slurmrestd(&'a SlurmrestdEntry),
@@ -292,6 +317,7 @@ impl StepEntry {
             sbatch,
             scancel,
             slurm_node,
+            slurm_job,
             crash,
             restart,
             slurmrestd,
@@ -308,6 +334,7 @@ impl StepEntry {
             sbatch.as_ref().map(|it| ("sbatch", ActionEntry::Sbatch(it))),
             scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
             slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
+            slurm_job.as_ref().map(|it| ("slurmJob", ActionEntry::SlurmJob(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
             restart.as_ref().map(|it| ("restart", ActionEntry::Restart(it))),
             slurmrestd.as_ref().map(|it| ("slurmrestd", ActionEntry::Slurmrestd(it))),

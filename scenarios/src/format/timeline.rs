@@ -15,15 +15,15 @@ use crate::{
         manifests,
         source::Source,
         steps::{
-            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
-            ObjectEntry, RestStateEntry, SbatchEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
+            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, JobStateEntry, NodeState,
+            ObjectEntry, RestStateEntry, SbatchEntry, SlurmJobEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
             TokenEntry,
         },
         suggest,
         text_or::TextOr,
     },
     scenario::{
-        Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, RestChange, RestState, Step,
+        Action, Crash, CrashPoint, EffectKind, JobChange, NodeChange, ObjectRef, RestChange, RestState, Step,
         TokenState,
     },
 };
@@ -39,8 +39,8 @@ pub(crate) struct Timeline<'a> {
 }
 
 /// The keys that are actions, for hints.
-const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, crash, restart, \
-     slurmrestd, slurmToken, fault";
+const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, slurmJob, crash, \
+     restart,      slurmrestd, slurmToken, fault";
 
 impl Timeline<'_> {
     /// All steps, by time; those at one time stay in the order of the file.
@@ -110,6 +110,7 @@ impl Timeline<'_> {
             ActionEntry::Sbatch(entry) => Action::Sbatch(Box::new(self.sbatch(entry, at)?)),
             ActionEntry::Scancel(job) => Action::Scancel((*job).into()),
             ActionEntry::SlurmNode(entry) => return self.slurm_nodes(entry, at),
+            ActionEntry::SlurmJob(entry) => self.slurm_job(entry, at)?,
             ActionEntry::Crash(entry) => self.crash(entry, at)?,
             ActionEntry::Restart(entry) => {
                 self.bridge(&path::key(at, "bridge"), "there is no bridge to restart")?;
@@ -220,6 +221,21 @@ impl Timeline<'_> {
             self.sbatch_more(&mut job, entry, at)?;
         }
         Ok(job)
+    }
+
+    fn slurm_job(&self, entry: &SlurmJobEntry, at: &str) -> Result<Action, ScenarioError> {
+        let change = match (entry.priority, entry.state) {
+            (Some(priority), None) => JobChange::Priority(priority),
+            (None, Some(JobStateEntry::Hold)) => JobChange::Hold,
+            (None, Some(JobStateEntry::Release)) => JobChange::Release,
+            (None, None) | (Some(_), Some(_)) => {
+                return Err(self
+                    .source
+                    .at(at, "a job gets one change")
+                    .hinted("write `priority: 1000`, or `state: hold`, or `state: release`"));
+            }
+        };
+        Ok(Action::SlurmJob(entry.job.clone(), change))
     }
 
     /// Partitions and nodes that the flags name must exist.

@@ -439,9 +439,10 @@ impl World {
         self.tell_faults();
         for fact in self.slurm.take_facts() {
             self.log.add(self.now, super::story::slurm_fact(&fact, self.slurm.ctld()));
-            self.rows.slurm_fact(&fact, self.slurm.ctld());
+            self.rows.slurm_fact(self.now, &fact, self.slurm.ctld());
             self.laws.slurm_fact(self.now, &fact, self.slurm.ctld());
         }
+        self.cycles += self.rows.cycled(self.now, self.slurm.ctld());
         let changes = self.cluster.api_mut().take_changes();
         for change in &changes {
             self.log.add(self.now, super::story::kube_change(change));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drawbridge_core::Input;
 use drawbridge_fakes::{Method, Request, Response};
-use drawbridge_sim::{SlurmNode, Time, UserName};
+use drawbridge_sim::{JobUpdate, SlurmNode, Time, UserName};
 use serde_json::{Value, json};
 
 use super::{World, process::Process};
@@ -12,11 +12,11 @@ use crate::{
     fault::Fault,
     log::Line,
     record::{Actor, Subject},
-    scenario::{Action, CrashPoint, NodeChange, ObjectRef, Step},
+    scenario::{Action, CrashPoint, JobChange, NodeChange, ObjectRef, Step},
 };
 
 /// Who plays the steps on the Kubernetes side.
-pub(super) const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 
 /// The steps, by time, and how far we are.
 #[derive(Clone, Debug)]
@@ -28,6 +28,11 @@ pub(super) struct Script {
 impl Script {
     pub(super) fn new(steps: &[Step]) -> Self {
         Self { steps: steps.into(), next: 0 }
+    }
+
+    /// Goes on with other steps. Those that have been played must be the same.
+    pub(super) fn retell(&mut self, steps: &[Step]) {
+        self.steps = steps.into();
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {
@@ -64,6 +69,7 @@ impl World {
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
+            Action::SlurmJob(job, change) => self.change_slurm_job(job, *change),
             Action::Slurmrestd(change) => {
                 let text = self.rest.change(change);
                 self.reach(text);
@@ -168,28 +174,54 @@ impl World {
         }
     }
 
-    /// Cancels the live jobs of this name or number.
-    fn scancel(&mut self, which: &str) {
+    /// The live jobs of this name or number. None is a refusal.
+    fn live_jobs(&mut self, which: &str, what: &str) -> Vec<drawbridge_sim::JobId> {
         let is_meant = |job: &&drawbridge_sim::Job| {
             job.submission.name == which || job.id.to_string() == which
         };
-        let jobs: Vec<_> = self
-            .slurm
-            .ctld()
-            .jobs()
-            .filter(is_meant)
-            .filter(|job| !job.state.is_end())
-            .map(|job| job.id)
-            .collect();
+        let live = self.slurm.ctld().jobs().filter(is_meant).filter(|job| !job.state.is_end());
+        let jobs: Vec<_> = live.map(|job| job.id).collect();
         if jobs.is_empty() {
-            let text = format!("ran scancel for {which}, but Slurm has no such live job");
+            let text = format!("ran {what} for {which}, but Slurm has no such live job");
             self.refuse(Subject::Twin, text);
         }
+        jobs
+    }
+
+    /// Cancels the live jobs of this name or number.
+    fn scancel(&mut self, which: &str) {
         let (now, root) = (self.now, UserName::from("root"));
-        for job in jobs {
+        for job in self.live_jobs(which, "scancel") {
             self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
             if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.cancel(now, job, &root)) {
                 self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
+            }
+        }
+    }
+
+    /// Changes the live jobs of this name or number.
+    fn change_slurm_job(&mut self, which: &str, change: JobChange) {
+        let (now, root) = (self.now, UserName::from("root"));
+        for job in self.live_jobs(which, "scontrol") {
+            let (update, text) = match change {
+                JobChange::Priority(priority) => (
+                    JobUpdate { priority: Some(priority), ..JobUpdate::default() },
+                    format!("ran scontrol update job={job} priority={priority}"),
+                ),
+                JobChange::Hold => (
+                    JobUpdate { hold: Some(true), ..JobUpdate::default() },
+                    format!("ran scontrol hold {job}"),
+                ),
+                JobChange::Release => (
+                    JobUpdate { hold: Some(false), ..JobUpdate::default() },
+                    format!("ran scontrol release {job}"),
+                ),
+            };
+            self.note(Line::story(Actor::User, Subject::Job(job), text));
+            let changed =
+                self.slurm.with_ctld(now, |ctld| ctld.update_job(now, job, &update, &root));
+            if let Err(error) = changed {
+                self.refuse(Subject::Job(job), format!("scontrol failed for job {job}: {error}"));
             }
         }
     }

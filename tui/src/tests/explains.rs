@@ -1,23 +1,36 @@
 //! The first sentences of the explanation, state by state.
 
-use drawbridge_scenarios::Frame;
+use std::sync::Arc;
+
+use drawbridge_scenarios::{
+    Frame,
+    recording::{Change, Chunk, Film, Still},
+};
 use drawbridge_sim::{JobId, Time};
 
-use super::cluster::{ALLOCATED, BOUND, CREATED, Cluster, DONE, RUNNING, SERVING, SUBMITTED};
-use crate::{
-    Source,
-    model::{explain::explain, rows::Key},
+use super::cluster::{
+    ALLOCATED, BOUND, CREATED, Cluster, DONE, RUNNING, SERVING, SUBMITTED, frame,
 };
+use crate::model::{explain::explain, list::Key, scene::Scene};
 
 /// Everything that is said of this, one sentence per line.
 fn why(frame: &Frame, key: &Key) -> String {
-    let source = Cluster::new();
-    let said = explain(frame, source.records(), frame.now, key);
-    said.map(|it| it.why.join("\n")).unwrap_or_default()
+    let pods = frame.pods.iter().cloned().map(|it| Change::Pod(Arc::new(it)));
+    let jobs = frame.jobs.iter().cloned().map(|it| Change::Job(Arc::new(it)));
+    let nodes = frame.nodes.iter().cloned().map(|it| Change::Node(Arc::new(it)));
+    let changes = pods.chain(jobs).chain(nodes).map(|change| (0, change));
+    let bridge = frame.bridge_up.map(|up| (0, Change::Bridge(up)));
+    let changes = changes.chain(bridge).collect();
+    let mut film = Film::default();
+    film.add(Chunk { changes, ..Cluster::chunk() });
+    let mut still = Still::default();
+    still.seek(&film, frame.events);
+    let scene = Scene { film: &film, still: &still, zero: None, now: frame.now };
+    explain(scene, key).map(|it| it.why.join("\n")).unwrap_or_default()
 }
 
 fn at(event: u64) -> Frame {
-    Cluster::new().frame(event)
+    frame(&Cluster::chunk().records, event)
 }
 
 #[test]
