@@ -76,6 +76,6 @@ fn is_steady(scenario: &Scenario) -> bool {
         | Action::Sbatch(_)
         | Action::Scancel(_)
         | Action::SlurmNode(..)
-        | Action::SlurmJob(..) => false,
+        | Action::Scontrol(_) => false,
     })
 }

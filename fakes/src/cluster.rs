@@ -24,6 +24,7 @@ mod cron_job;
 mod daemon_set;
 mod demand;
 mod deployment;
+mod device_claim;
 mod health;
 mod index;
 mod job;
@@ -74,7 +75,9 @@ use self::{
 };
 pub use self::{
     autoscaler::Reading,
-    behaviour::{Behaviour, Crashes, ImagePull, Mpi, PodMatch, Program, Runtime, Spread},
+    behaviour::{
+        Across, Behaviour, Crashes, ImagePull, Mpi, PodMatch, Program, Runtime, Spread, Straggler,
+    },
     claim::Provisioner,
     kubelet::{Log, Trouble},
 };
@@ -336,6 +339,10 @@ impl Cluster {
         let pod = self.index.pod(key)?;
         let node = self.index.node(pod.node.as_ref()?)?;
         let at = Moment { now: self.now, epoch: self.epoch };
+        let unprepared = device_claim::unprepared(&self.api, pod);
+        if let Some(why) = unprepared.filter(|_| !self.kubelets.knows(pod) && !pod.terminal()) {
+            return Some(self.kubelets.unprepared(at, pod, node, &why));
+        }
         let outcome = self.kubelets.sync(at, pod, node);
         for (other, when) in outcome.look_at {
             self.work.add(when, Work::Kubelet(other));

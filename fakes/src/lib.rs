@@ -7,8 +7,8 @@ mod kube;
 pub mod slurmrestd;
 
 pub use cluster::{
-    Behaviour, Cluster, Crashes, ImagePull, Log, Mpi, PodMatch, Program, Provisioner, Reading,
-    Runtime, Spread, Trouble,
+    Across, Behaviour, Cluster, Crashes, ImagePull, Log, Mpi, PodMatch, Program, Provisioner,
+    Reading, Runtime, Spread, Straggler, Trouble,
 };
 pub use http::{
     Answer, HttpRequest, Listing, Method, News, Reply, Request, Response, Stream, Texts, User,

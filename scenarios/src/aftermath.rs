@@ -146,16 +146,16 @@ impl World {
 
     /// Whether a pod's gang can't start: its group doesn't exist, or too few of its pods do.
     fn lacks_members(&self, pod: Object<'_>) -> bool {
-        let Some(gang) = pod.gang() else { return false };
+        let Some(gang) = pod.pod_group() else { return says_members_lack(pod) };
         let api = self.cluster().api();
-        let group = api.get("podgroups.scheduling.x-k8s.io", pod.namespace(), gang);
-        let Some(group) = group.map(|group| Object(group)) else { return true };
-        let least = group.at(&["spec", "minMember"]).and_then(serde_json::Value::as_u64);
+        let group = ["podgroups.scheduling.x-k8s.io", "podgroups.scheduling.k8s.io"];
+        let mut group = group.iter().filter_map(|kind| api.get(kind, pod.namespace(), gang));
+        let Some(group) = group.next().map(|group| Object(group)) else { return true };
         let pods = api.list("pods").map(|pod| Object(pod));
         let members =
-            pods.filter(|it| it.namespace() == pod.namespace() && it.gang() == Some(gang));
+            pods.filter(|it| it.namespace() == pod.namespace() && it.pod_group() == Some(gang));
         let waiting = members.filter(|it| !it.is_terminal() && !it.is_terminating()).count() as u64;
-        waiting < least.unwrap_or(1)
+        waiting < group.least_members()
     }
 
     /// The job that lives for a pod.
@@ -190,4 +190,16 @@ impl World {
         }
         findings
     }
+}
+
+/// Whether the pod says that others of its gang, which only its owners can count, aren't here.
+fn says_members_lack(pod: Object<'_>) -> bool {
+    let said = pod.waits_because().unwrap_or_default();
+    let Some((_, counts)) =
+        said.strip_prefix("waiting for pods of ").and_then(|it| it.split_once(": "))
+    else {
+        return false;
+    };
+    let mut words = counts.split(' ').filter_map(|word| word.parse::<u64>().ok());
+    matches!((words.next(), words.next()), (Some(here), Some(needed)) if here < needed)
 }

@@ -23,7 +23,7 @@ pub const WATCH_EVENT: &str = "watch.event";
 pub const WEBHOOK: &str = "webhook";
 
 /// What a fault can strike, by the name under which requests are counted.
-pub const REQUESTS: [&str; 22] = [
+pub const REQUESTS: [&str; 26] = [
     ANY,
     "slurm.ping",
     "slurm.testToken",
@@ -35,6 +35,10 @@ pub const REQUESTS: [&str; 22] = [
     "slurm.signal",
     "slurm.nodes",
     "slurm.updateNode",
+    "slurm.createNode",
+    "slurm.describeNode",
+    "slurm.deleteNode",
+    "slurm.reservations",
     "kube.bind",
     "kube.evict",
     "kube.list",

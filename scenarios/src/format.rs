@@ -20,6 +20,7 @@ pub(crate) mod kinds;
 mod known;
 mod kube_side;
 mod manifests;
+mod scontrol;
 mod slurm_side;
 mod source;
 mod steps;

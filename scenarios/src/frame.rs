@@ -61,6 +61,8 @@ pub struct PodRow {
     pub labels: BTreeMap<String, String>,
     /// Scheduler that it names.
     pub scheduler: String,
+    /// What the bridge says of it in conditions of its own: `SlurmSuspended=True: …`.
+    pub conditions: Vec<String>,
     /// Being deleted.
     pub terminating: bool,
     /// When it was created.
@@ -157,6 +159,10 @@ pub struct NodeRow {
     pub partitions: Vec<String>,
     /// The switch or rack that it hangs on, where that is known.
     pub switch: Option<String>,
+    /// What the bridge says of it in conditions: `SlurmSchedulable=False: …`.
+    pub conditions: Vec<String>,
+    /// Its taints: `slinky.slurm.net/managed-node=slurm-bridge-scheduler:NoExecute`.
+    pub taints: Vec<String>,
     /// CPUs.
     pub cpus: u32,
     /// CPUs that jobs hold.

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | I1 | a pod is bound once, to a node of its job's last observed allocation | [`bindings`] |
 //! | I2, I2b | no member of a gang binds early; then all bind, or none stay | [`bindings`], [`bounds`] |
-//! | I3 | nothing is held twice, on either side | [`holdings`] |
+//! | I3 | nothing is held twice, on either side | [`holdings`], [`devices`] |
 //! | I4, I4b | one job per workload has pods; surplus and orphans go | [`bindings`], [`bounds`] |
 //! | I5 | every pod that we touch can be deleted | [`bounds`] |
 //! | I6 | nothing is cancelled, drained or resumed that isn't ours | [`ownership`] |
@@ -20,6 +20,7 @@
 
 mod bindings;
 mod bounds;
+mod devices;
 mod holdings;
 mod ownership;
 
@@ -28,7 +29,9 @@ use drawbridge_fakes::{Change, KubeApi};
 use drawbridge_sim::{Fact, Slurmctld, Time};
 
 pub(crate) use self::ownership::mark;
-use self::{bindings::Bindings, bounds::Bounds, holdings::Holdings, ownership::Ownership};
+use self::{
+    bindings::Bindings, bounds::Bounds, devices::Devices, holdings::Holdings, ownership::Ownership,
+};
 use crate::{object::Object, scenario::Scenario, world::process::Life};
 
 /// How often everything is counted again.
@@ -39,6 +42,7 @@ const RECOUNT_EVERY: u64 = 4096;
 pub(crate) struct Laws {
     bindings: Bindings,
     bounds: Bounds,
+    devices: Devices,
     holdings: Holdings,
     ownership: Ownership,
     recounted: u64,
@@ -54,6 +58,7 @@ impl Laws {
         Self {
             bindings: Bindings::new(scheduler),
             bounds: Bounds::new(scheduler, cluster),
+            devices: Devices::default(),
             holdings: Holdings::default(),
             ownership: Ownership::new(cluster),
             recounted: 0,
@@ -110,6 +115,7 @@ impl Laws {
             | SlurmReply::Submitted { .. }
             | SlurmReply::States(_)
             | SlurmReply::Nodes(_)
+            | SlurmReply::Reservations(_)
             | SlurmReply::Done => {}
         }
     }
@@ -138,6 +144,7 @@ impl Laws {
     /// The API server changed something.
     pub(crate) fn kube_change(&mut self, now: Time, change: &Change, slurm: &Slurmctld) {
         self.findings.extend(self.holdings.kube_change(change));
+        self.findings.extend(self.devices.kube_change(change, slurm));
         self.findings.extend(self.bindings.kube_change(change, slurm));
         self.bounds.kube_change(now, change);
     }

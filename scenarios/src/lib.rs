@@ -30,7 +30,9 @@ pub use format::ScenarioError;
 pub use frame::{Frame, JobRow, MpiRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
 pub use report::{Report, Run, run};
-pub use scenario::{Action, Crash, CrashPoint, EffectKind, JobChange, NodeChange, ObjectRef, Scenario, Step};
+pub use scenario::{
+    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, Scenario, Scontrol, Step,
+};
 pub use swarm::Swarm;
 pub use world::{
     World,

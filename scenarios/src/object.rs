@@ -3,8 +3,15 @@
 use drawbridge_core::names::JOB_ID_LABEL;
 use serde_json::Value;
 
-/// The label by which a pod names its gang.
-const GANG_LABEL: &str = "scheduling.x-k8s.io/pod-group";
+/// The label by which a pod names its PodGroup.
+const POD_GROUP: &str = "scheduling.x-k8s.io/pod-group";
+/// The label by which a pod names its JobSet.
+const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
+/// The label by which a pod names its LeaderWorkerSet, and the annotation by which it names its leader.
+const LEADER_WORKER_SET: &str = "leaderworkerset.sigs.k8s.io/name";
+const LEADER: &str = "leaderworkerset.sigs.k8s.io/leader-name";
+/// The annotation of a LeaderWorkerSet's pod that says how many its group has.
+const GROUP_SIZE: &str = "leaderworkerset.sigs.k8s.io/size";
 /// The annotation that the Binding leaves on the pod.
 const SLURM_NODE: &str = "slurm.node";
 
@@ -83,9 +90,30 @@ impl<'a> Object<'a> {
         self.label(JOB_ID_LABEL)?.parse().ok().map(drawbridge_sim::JobId)
     }
 
-    /// The gang that a pod's label names.
+    /// The PodGroup that a pod names, of either API.
+    pub(crate) fn pod_group(self) -> Option<&'a str> {
+        self.text(&["spec", "schedulingGroup", "podGroupName"]).or_else(|| self.label(POD_GROUP))
+    }
+
+    /// The gang that a pod seems to be part of.
     pub(crate) fn gang(self) -> Option<&'a str> {
-        self.label(GANG_LABEL)
+        let leader = || self.label(LEADER_WORKER_SET).map(|_| self.name());
+        self.pod_group()
+            .or_else(|| self.annotation(LEADER))
+            .or_else(leader)
+            .or_else(|| self.label(JOB_SET))
+    }
+
+    /// How many pods its group of a LeaderWorkerSet has.
+    pub(crate) fn group_size(self) -> Option<u64> {
+        self.annotation(GROUP_SIZE)?.parse().ok()
+    }
+
+    /// How many pods a PodGroup, of either API, has to have.
+    pub(crate) fn least_members(self) -> u64 {
+        let gang = self.at(&["spec", "schedulingPolicy", "gang", "minCount"]);
+        let least = gang.or_else(|| self.at(&["spec", "minMember"]));
+        least.and_then(Value::as_u64).unwrap_or(1)
     }
 
     /// The Slurm node that the Binding named.
@@ -102,6 +130,30 @@ impl<'a> Object<'a> {
     pub(crate) fn condition(self, kind: &str) -> Option<Self> {
         let all = self.at(&["status", "conditions"])?.as_array()?;
         all.iter().find(|it| it["type"] == kind).map(Object)
+    }
+
+    /// The conditions that the bridge writes, each as `Type=Status: message`.
+    pub(crate) fn slurm_conditions(self) -> Vec<String> {
+        let all = self.at(&["status", "conditions"]).and_then(Value::as_array);
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        let ours = all.into_iter().flatten().filter(|it| text(it, "type").starts_with("Slurm"));
+        ours.map(|it| {
+            let [kind, status, message] = ["type", "status", "message"].map(|key| text(it, key));
+            format!("{kind}={status}: {message}")
+        })
+        .collect()
+    }
+
+    /// A node's taints, as kubectl prints them.
+    pub(crate) fn taints(self) -> Vec<String> {
+        let all = self.at(&["spec", "taints"]).and_then(Value::as_array);
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+        let shown = all.into_iter().flatten().map(|it| {
+            let [key, value, effect] = ["key", "value", "effect"].map(|key| text(it, key));
+            let equals = if value.is_empty() { "" } else { "=" };
+            format!("{key}{equals}{value}:{effect}")
+        });
+        shown.collect()
     }
 
     /// Why a pod isn't scheduled: the message of its `PodScheduled` condition.

@@ -78,7 +78,7 @@ pub enum Action {
     /// Set the number of replicas.
     Scale(ObjectRef, u32),
     /// Apply a merge patch.
-    Patch(ObjectRef, Value),
+    Patch(ObjectRef, &'static str, Value),
     /// `kubectl cordon` (true) or `uncordon` (false).
     Cordon(String, bool),
     /// Submit a native Slurm job.
@@ -87,8 +87,8 @@ pub enum Action {
     Scancel(String),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
-    /// Change the Slurm job with this number, or all those with this name, as an administrator.
-    SlurmJob(String, JobChange),
+    /// Something else that an administrator does with `scontrol`.
+    Scontrol(Scontrol),
     /// Kill the bridge process and start it again later.
     Crash(Crash),
     /// Tell the bridge process to end, and start it again so much later.
@@ -99,6 +99,30 @@ pub enum Action {
     SlurmToken(TokenState),
     /// Something goes wrong with a request that is yet to come.
     Fault(Fault),
+}
+
+/// What an administrator does with `scontrol`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scontrol {
+    /// To the job of this number, or to all live ones of this name.
+    Job(JobVerb, String),
+    /// Makes nodes, in slurm.conf's words.
+    CreateNodes(String),
+    /// Deletes a node.
+    DeleteNode(String),
+}
+
+/// What `scontrol` does to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as the commands are")]
+pub enum JobVerb {
+    Suspend,
+    Resume,
+    Hold,
+    Release,
+    Requeue,
+    RequeueHold,
+    Priority(u32),
 }
 
 /// What happens to slurmrestd servers.
@@ -189,17 +213,6 @@ pub enum NodeChange {
     Down(String),
     /// `scontrol update state=resume`.
     Resume,
-}
-
-/// What an administrator does to a Slurm job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobChange {
-    /// `scontrol update job priority=…`.
-    Priority(u32),
-    /// `scontrol hold`.
-    Hold,
-    /// `scontrol release`.
-    Release,
 }
 
 /// A crash of the bridge.

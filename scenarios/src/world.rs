@@ -19,6 +19,7 @@ mod planted;
 pub(crate) mod process;
 mod recorded;
 mod rest;
+mod scontrol;
 mod script;
 pub(crate) mod story;
 pub(crate) mod trial;

@@ -1,4 +1,4 @@
-//! The library: every `scenarios/*.yaml` and `scenarios/found/*.yaml` passes, alike in direct and over the wire, and its story is
+//! The library: every `scenarios/*.yaml`, `scenarios/found/*.yaml` and `scenarios/incidents/*.yaml` passes, alike in direct and over the wire, and its story is
 //! `snapshots/*.snap`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,6 +8,9 @@ use std::{
 };
 
 use drawbridge_scenarios::{Run, Scenario, format, run, wire};
+
+/// Where scenarios are, besides the library's own folder.
+const FOLDERS: [&str; 2] = ["found", "incidents"];
 
 /// Makes a test of each scenario, and one that notices a file without a test.
 macro_rules! scenarios {
@@ -25,7 +28,13 @@ macro_rules! scenarios {
 
 scenarios! {
     annotations,
+    array_throttle,
     binding_lost_for_long,
+    bridge_52_foreign_nodes,
+    bridge_9b10_only_not_found,
+    bridge_9b7_removal_flaps,
+    bridge_9b8_endless_recreation,
+    bridge_9b9_ended_taken_for_live,
     bridge_crash_after_submit,
     cancelled_in_slurm,
     cancelled_while_down,
@@ -33,26 +42,60 @@ scenarios! {
     cordon_while_down,
     cron_job_forbid,
     daemon_set_nodes,
+    deleted_node_drains,
     deleted_while_waiting,
     deployment_partition,
+    dra_cpus,
+    dra_device_held,
+    dra_extended_resource,
+    dra_gang,
+    dra_resource_claims,
+    exclusive_partial_gpu,
     expired_token,
+    external_node_life,
+    external_node_refused,
     external_nodes,
     gang_deadlock,
+    gang_grows_and_shrinks,
+    gpu_device_plugin,
+    gpu_kinds,
+    indexed_job_gang,
     job_parallelism,
+    job_set_depends_on,
+    job_set_gang,
     job_set_in_order,
     leader_fails_over,
+    leader_ready_gang,
     leader_worker_set_groups,
+    mig_profile,
+    mpi_job_owner,
     mpi_podgroup,
+    mpi_rank_fails,
+    mpi_straggler_and_switches,
     namespace_deleted,
+    namespace_rights,
     node_down,
+    not_ready_drains,
     oldest_api,
+    operator_133_drain_both_ways,
+    operator_255_name_mapping,
+    operator_79_unknown_node,
+    owner_unreadable,
+    rank_environment,
+    requeued_and_held,
     reservation_flow,
     rolling_update,
     scheduler_preempts,
+    scheduling_group,
     slurmrestd_failover,
     slurmrestd_upgrade,
+    spoofed_job,
     stateful_set_order,
+    suspended_job,
+    suspended_job_evicted,
+    uneven_gang,
     unmanaged_namespace,
+    unmapped_resource,
     unsatisfiable,
     volume_first_consumer,
 }
@@ -104,14 +147,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// What explore has found is in a folder of its own.
+/// What explore has found, and what has happened elsewhere, are in folders of their own.
 fn file_of(name: &str) -> String {
-    let found = format!("found/{name}.yaml");
-    if root().join(&found).exists() { found } else { format!("{name}.yaml") }
+    let within = FOLDERS.iter().map(|folder| format!("{folder}/{name}.yaml"));
+    within.into_iter().find(|path| root().join(path).exists()).unwrap_or(format!("{name}.yaml"))
 }
 
 fn files() -> Vec<String> {
-    let folders = [root(), root().join("found")];
+    let folders: Vec<_> =
+        FOLDERS.iter().map(|folder| root().join(folder)).chain([root()]).collect();
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let yaml = paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));

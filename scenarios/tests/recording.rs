@@ -66,9 +66,13 @@ fn check(name: &str) {
 #[test]
 fn every_moment_of_a_film_is_the_moment_itself() {
     // Gangs, MPI, crashes, nodes that come and go, nodes outside of Slurm, jobs that are queued again.
-    for name in
-        ["gang_deadlock", "bridge_crash_after_submit", "external_nodes", "node_down", "daemon_set_nodes"]
-    {
+    for name in [
+        "gang_deadlock",
+        "bridge_crash_after_submit",
+        "external_nodes",
+        "node_down",
+        "daemon_set_nodes",
+    ] {
         check(name);
     }
 }
@@ -208,7 +212,10 @@ fn a_story_that_is_told_anew_is_the_scenario_that_tells_it() {
     let whole = told.len();
     for (at, steps) in [
         (Time::from_ms(120_000), vec!["sbatch: {flags: -N2 -J more, runtime: 3m}".to_owned()]),
-        (Time::from_ms(700_000), vec!["slurmNode: {name: n2, state: down, reason: fire}".to_owned()]),
+        (
+            Time::from_ms(700_000),
+            vec!["slurmNode: {name: n2, state: down, reason: fire}".to_owned()],
+        ),
         // Where nothing happens any more.
         (told.now(), vec!["sbatch: {flags: -N1 -J late, runtime: 1m}".to_owned()]),
     ] {

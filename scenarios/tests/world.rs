@@ -22,4 +22,3 @@ fn a_clone_in_mid_run_ends_with_the_same_hash() {
     assert!(400 < copy.events());
     assert_eq!((world.hash(), world.now(), world.frame()), (copy.hash(), copy.now(), copy.frame()));
 }
-

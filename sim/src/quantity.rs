@@ -74,6 +74,16 @@ impl Quantity {
         self.ceil(UNIT * MIB)
     }
 
+    /// Whole units, rounded down: `3900m` is 3.
+    pub fn floor_units(self) -> u64 {
+        self.floor(UNIT)
+    }
+
+    /// Whole MiB, rounded down.
+    pub fn floor_mib(self) -> u64 {
+        self.floor(UNIT * MIB)
+    }
+
     /// Thousandths, rounded up.
     pub fn milli(self) -> u64 {
         self.ceil(UNIT / 1000)
@@ -82,6 +92,10 @@ impl Quantity {
     /// Whether it is nothing.
     pub const fn is_zero(self) -> bool {
         self.nano == 0
+    }
+
+    fn floor(self, step: i128) -> u64 {
+        u64::try_from(self.nano / step).unwrap_or(u64::MAX)
     }
 
     fn ceil(self, step: i128) -> u64 {

@@ -1,8 +1,8 @@
 //! Signals from outside: `scancel`, with and without `--signal`.
 
 use crate::{
-    ArrayTasks, ExitCode, Job, JobId, JobState, JobTarget, Signal, SlurmError, Slurmctld, Time,
-    Trap, UserName, lifecycle::STOP, slurmctld::Event,
+    ArrayTasks, ExitCode, Fact, Job, JobId, JobState, JobTarget, Signal, SlurmError, Slurmctld,
+    Time, Trap, UserName, lifecycle::STOP, slurmctld::Event,
 };
 
 impl Slurmctld {
@@ -104,7 +104,9 @@ impl Slurmctld {
             (JobState::Pending, Signal::Kill) if record.completing => {
                 // It was to run again; now it isn't.
                 if let Some(record) = self.job_mut(job) {
-                    (record.state, record.end_time) = (JobState::Cancelled, Some(now));
+                    let (state, exit) = (JobState::Cancelled, record.exit);
+                    (record.state, record.end_time) = (state, Some(now));
+                    self.facts.push(Fact::JobEnded { job, state, exit, completing: true });
                 }
             }
             (JobState::Pending, Signal::Kill) => self.end_pending(now, job, JobState::Cancelled),

@@ -95,6 +95,11 @@ impl Span {
         self.0 / 1000
     }
 
+    /// So many thousandths of this distance.
+    pub const fn permille(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n) / 1000)
+    }
+
     /// This distance, so many times.
     pub const fn times(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))

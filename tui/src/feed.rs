@@ -122,7 +122,9 @@ impl Opening {
         let origin = match &self.feed {
             Feed::Scenario(play) => Origin::Twin(play.text.clone()),
             Feed::Tape(_) => Origin::Tape,
-            Feed::Live(settings) => Origin::Live { write: settings.write, zero_unix_ms: settings.zero_unix_ms },
+            Feed::Live(settings) => {
+                Origin::Live { write: settings.write, zero_unix_ms: settings.zero_unix_ms }
+            }
         };
         Reel::new(self.title.clone(), self.why.clone(), origin)
     }

@@ -200,7 +200,11 @@ pub fn manual() -> String {
     text += "\n| command | what it does |\n|---|---|\n";
     for command in crate::command::TABLE {
         let names: Vec<String> = command.names.iter().map(|name| format!("`:{name}`")).collect();
-        let wants = if command.wants.is_empty() { String::new() } else { format!(" `{}`", cell(command.wants)) };
+        let wants = if command.wants.is_empty() {
+            String::new()
+        } else {
+            format!(" `{}`", cell(command.wants))
+        };
         text += &format!("| {}{wants} | {} |\n", names.join(", "), cell(command.does));
     }
     text

@@ -183,7 +183,9 @@ where
                 perform(&mut model, Msg::News(*news), doer);
                 screen.soon();
                 // A moment that was asked for at the start, as soon as it is known.
-                if let Some(at) = wanted.take_if(|at| *at <= model.playhead.end || model.reel.is_over()) {
+                if let Some(at) =
+                    wanted.take_if(|at| *at <= model.playhead.end || model.reel.is_over())
+                {
                     perform(&mut model, Msg::GoTo(at), doer);
                 }
                 continue;
@@ -268,7 +270,12 @@ impl Pictures {
         until_due.map_or(usual, |due| due.min(usual))
     }
 
-    fn draw<B>(&mut self, terminal: &mut Terminal<B>, model: &Model, doer: &mut Doer) -> io::Result<()>
+    fn draw<B>(
+        &mut self,
+        terminal: &mut Terminal<B>,
+        model: &Model,
+        doer: &mut Doer,
+    ) -> io::Result<()>
     where
         B: Backend<Error: Send + Sync + 'static>,
     {

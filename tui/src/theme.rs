@@ -211,15 +211,8 @@ pub(crate) fn letter(slot: usize) -> char {
 mod tests {
     use super::*;
 
-    const TONES: [Tone; 7] = [
-        Tone::Plain,
-        Tone::Heading,
-        Tone::Good,
-        Tone::Waiting,
-        Tone::Bad,
-        Tone::Faint,
-        Tone::Key,
-    ];
+    const TONES: [Tone; 7] =
+        [Tone::Plain, Tone::Heading, Tone::Good, Tone::Waiting, Tone::Bad, Tone::Faint, Tone::Key];
 
     #[test]
     fn without_colour_no_style_has_a_colour() {

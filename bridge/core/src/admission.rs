@@ -7,8 +7,11 @@
 //! The API server calls only for pods of managed namespaces and for pods that name our scheduler
 //! ([`configurations`]), so an outage of ours stops nobody else's pods.
 
+mod environment;
+mod guarded;
 mod mutate;
 mod validate;
+mod warnings;
 mod webhooks;
 
 use serde_json::{Value, json};

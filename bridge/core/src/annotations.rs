@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use drawbridge_sim::{Quantity, SlurmNode};
 
 use crate::{
+    config::Namespace,
     names::{DISTRIBUTION, GANG},
     slurm::{Switches, WarningSignal},
 };
@@ -32,6 +33,7 @@ const PREFIXES: [&str; 2] = [PREFIX, OLD_PREFIX];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Annotations {
     pub(crate) account: Option<String>,
+    pub(crate) array_throttle: Option<u32>,
     pub(crate) begin: Option<Moment>,
     pub(crate) comment: Option<String>,
     pub(crate) constraints: Option<String>,
@@ -84,11 +86,29 @@ pub(crate) struct AnnotationError {
 pub(crate) type Layers<'a> = [&'a BTreeMap<String, String>];
 
 impl Annotations {
+    /// Fills in what the namespace has, where nothing was said.
+    pub(crate) fn or(mut self, namespace: &Namespace) -> Self {
+        // Somebody else's group would not be theirs.
+        if self.user_id.is_none() {
+            self.group_id = self.group_id.or_else(|| namespace.group.clone());
+        }
+        Self {
+            account: self.account.or_else(|| namespace.account.clone()),
+            partition: self.partition.or_else(|| namespace.partition.clone()),
+            qos: self.qos.or_else(|| namespace.qos.clone()),
+            reservation: self.reservation.or_else(|| namespace.reservation.clone()),
+            wckey: self.wckey.or_else(|| namespace.wckey.clone()),
+            user_id: self.user_id.or_else(|| namespace.user.clone()),
+            ..self
+        }
+    }
+
     /// Reads the annotations of all layers; a later layer wins.
     pub(crate) fn read(layers: &Layers<'_>) -> Result<Self, AnnotationError> {
         let read = Reader { layers };
         Ok(Self {
             account: read.text("account"),
+            array_throttle: read.parsed("array-throttle", positive)?,
             begin: read.parsed("begin", forms::moment)?,
             comment: read.text("comment"),
             constraints: read.text("constraints"),
@@ -131,6 +151,27 @@ pub(crate) fn gang(layers: &Layers<'_>) -> Result<Option<bool>, AnnotationError>
     value.map(|value| truth(value.trim()).ok_or_else(|| wrong(value))).transpose()
 }
 
+/// Whether there is an annotation of this name.
+pub(crate) fn exists(name: &str) -> bool {
+    keys::key(name).is_some()
+}
+
+/// The names of all job annotations that are set somewhere, each with its key as written.
+pub(crate) fn said(layers: &Layers<'_>) -> impl Iterator<Item = (&'static str, String)> {
+    keys::KEYS.iter().filter_map(move |key| Some((key.name, find(layers, key.name)?.0)))
+}
+
+/// The key as written, and its value.
+pub(crate) fn find<'a>(layers: &Layers<'a>, name: &str) -> Option<(String, &'a str)> {
+    layers.iter().rev().find_map(|layer| {
+        PREFIXES.iter().find_map(|prefix| {
+            let full = format!("{prefix}{name}");
+            let value = layer.get(&full)?;
+            Some((full, value.as_str()))
+        })
+    })
+}
+
 struct Reader<'a> {
     layers: &'a Layers<'a>,
 }
@@ -139,13 +180,7 @@ impl Reader<'_> {
     /// The key as written, and its value.
     fn find(&self, key: &str) -> Option<(String, &str)> {
         debug_assert!(keys::key(key).is_some(), "{key} isn't among the known keys");
-        self.layers.iter().rev().find_map(|layer| {
-            PREFIXES.iter().find_map(|prefix| {
-                let full = format!("{prefix}{key}");
-                let value = layer.get(&full)?;
-                Some((full, value.as_str()))
-            })
-        })
+        find(self.layers, key)
     }
 
     fn text(&self, key: &str) -> Option<String> {

@@ -8,6 +8,7 @@
 //! [`Workload::drive`](crate::workload::Workload::drive) and in the node keeper, once for each
 //! that was touched, so a step costs what it touches.
 
+mod device_news;
 mod homes;
 mod kube_news;
 mod leading;
@@ -16,12 +17,13 @@ mod slurm_news;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_sim::{SlurmNode, Time};
+use drawbridge_sim::{SlurmNode, Span, Time};
 
 use crate::{
     config::{Config, secs},
     context::Context,
     desk::Desks,
+    dra::Shelf,
     effect::Effect,
     election::Election,
     ending::Endings,
@@ -31,15 +33,17 @@ use crate::{
     input::{Input, SlurmFault},
     instance::{Duties, Instance},
     jobs::Jobs,
+    lanes::Lanes,
     link::Link,
     mapping::Mapping,
     names::{KubeNode, Uid},
-    nodes::Keeper,
+    nodes::{Keeper, Surroundings},
     outbox::{Alarm, Outbox},
     owners::Owners,
+    plants::{self, Plant},
     poller::{Need, Poller},
     requests::Author,
-    slurm::NodeInfo,
+    slurm::{NodeInfo, Reservation},
     store::Store,
     workload::{Stage, Workload},
 };
@@ -61,12 +65,15 @@ pub struct Bridge {
     store: Store,
     mapping: Mapping,
     slurm_nodes: BTreeMap<SlurmNode, NodeInfo>,
+    reservations: Vec<Reservation>,
     jobs: Jobs,
     owners: Owners,
     desks: Desks,
     endings: Endings,
     poller: Poller,
     gate: Gate,
+    lanes: Lanes,
+    shelf: Shelf,
     keeper: Keeper,
     workloads: BTreeMap<Uid, Workload>,
     /// Which workload a pod belongs to.
@@ -109,7 +116,8 @@ impl Bridge {
             .then(|| Election::new(terms, epoch, &namespace, &identity));
         Self {
             author: Author { epoch, component: config.scheduler_name.clone() },
-            poller: Poller::new(config.poll_seconds.clone(), duties.workloads),
+            poller: Poller::new(config.poll_seconds.clone(), duties.workloads)
+                .with_reservations(reservations_every(&config, duties)),
             duties,
             role: Role::Waiting,
             election,
@@ -120,11 +128,14 @@ impl Bridge {
             store: Store::default(),
             mapping: Mapping::default(),
             slurm_nodes: BTreeMap::new(),
+            reservations: Vec::new(),
             jobs: Jobs::default(),
             owners: Owners::default(),
             desks: Desks::default(),
             endings: Endings::default(),
             gate: Gate::default(),
+            lanes: Lanes::default(),
+            shelf: Shelf::default(),
             keeper: Keeper::default(),
             workloads: BTreeMap::new(),
             homes: BTreeMap::new(),
@@ -211,6 +222,7 @@ impl Bridge {
                     self.keeper.woke(&node);
                     self.touched_nodes.insert(node);
                 }
+                Alarm::NotReady(node) => drop(self.touched_nodes.insert(node)),
                 Alarm::Ending(job) => self.endings.woke(&mut self.out, job),
                 Alarm::Deadline => self.give_up_waiting(),
                 Alarm::Lease => self.mind_the_lease(),
@@ -244,11 +256,17 @@ impl Bridge {
         }
         if self.synced {
             self.remap();
-            while let Some(workload) = self.touched.pop_first().or_else(|| self.gate.call()) {
+            while let Some(workload) = self.next_touched() {
                 self.drive(&workload);
             }
             self.tend_nodes();
         }
+    }
+
+    /// Who is touched, then whose turn has come.
+    fn next_touched(&mut self) -> Option<Uid> {
+        let touched = self.touched.pop_first();
+        touched.or_else(|| self.gate.call()).or_else(|| self.lanes.call())
     }
 
     fn is_synced(&self) -> bool {
@@ -278,8 +296,10 @@ impl Bridge {
             return self.move_to_gang(workload.members, &roster);
         }
         if workload.stage == Stage::Closed {
+            self.lanes.forget(id);
             self.close(&workload);
         } else {
+            self.lanes.settle(id, workload.stage.is_submitted());
             self.workloads.insert(id.clone(), workload);
         }
         for pod in strangers {
@@ -310,6 +330,8 @@ impl Bridge {
             endings: &mut self.endings,
             poller: &mut self.poller,
             gate: &mut self.gate,
+            lanes: &mut self.lanes,
+            shelf: &self.shelf,
             is_cut_off: self.shut.is_some(),
         }
     }
@@ -319,7 +341,8 @@ impl Bridge {
         if !std::mem::take(&mut self.mapping_is_stale) {
             return;
         }
-        let mapping = Mapping::of(&self.store, &self.slurm_nodes);
+        let evidence = plants::evidence(&self.config, &self.store);
+        let mapping = Mapping::of(&evidence, &self.slurm_nodes);
         for (node, conflict) in mapping.conflicts() {
             if self.mapping.conflicts().get(node) != Some(conflict) {
                 self.out.tell(FactSubject::SlurmNode(node.clone()), conflict.to_string());
@@ -336,10 +359,32 @@ impl Bridge {
             return self.touched_nodes.clear();
         }
         while let Some(name) = self.touched_nodes.pop_first() {
-            if let Some(node) = self.store.node(&name) {
-                let slurm = self.mapping.slurm(&name).and_then(|slurm| self.slurm_nodes.get(slurm));
-                self.keeper.tend(&mut self.out, &self.config, &self.author, node, slurm);
+            let (keeper, out, around) = self.keeper();
+            // Slurm is asked about nodes that it has or shall have, and about no others.
+            if around.store.node(&name).cloned().is_some_and(|node| keeper.tend(out, around, &node))
+                || self.config.has(Plant::AsksForEveryNode)
+            {
+                self.poller.want_nodes(self.out.now());
             }
         }
     }
+
+    /// The keeper of the nodes, and what it looks at.
+    fn keeper(&mut self) -> (&mut Keeper, &mut Outbox, Surroundings<'_>) {
+        let around = Surroundings {
+            config: &self.config,
+            author: &self.author,
+            store: &self.store,
+            mapping: &self.mapping,
+            slurm: &self.slurm_nodes,
+            reservations: &self.reservations,
+        };
+        (&mut self.keeper, &mut self.out, around)
+    }
+}
+
+/// How often reservations are read: as often as set, by whoever keeps the nodes.
+fn reservations_every(config: &Config, duties: Duties) -> Option<Span> {
+    let every = config.nodes.reservation_seconds;
+    (duties.nodes && every > 0).then(|| secs(every))
 }

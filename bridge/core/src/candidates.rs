@@ -9,7 +9,7 @@ use drawbridge_sim::SlurmNode;
 
 use crate::{
     mapping::{Conflict, Mapping},
-    names::{KubeNode, MANAGED_TAINT},
+    names::{KubeNode, MANAGED_TAINT, UNAVAILABLE_TAINT},
     slurm::NodeInfo,
     store::Store,
     view::{NodeSelectorTerm, NodeView, PodView, Requirement, Taint, Toleration},
@@ -97,7 +97,7 @@ fn obstacle_for(pod: &PodView, node: &NodeView) -> Option<Obstacle> {
     }
     let repels = |taint: &&Taint| {
         matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
-            && taint.key != MANAGED_TAINT
+            && ![MANAGED_TAINT, UNAVAILABLE_TAINT].contains(&taint.key.as_str())
             && !pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, taint))
     };
     node.spec.taints.iter().find(repels).map(|taint| Obstacle::Taint(taint.key.clone()))

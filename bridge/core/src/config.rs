@@ -1,9 +1,14 @@
 //! What an operator sets. The keys are the existing bridge's; those below the line are ours.
 
+mod devices;
+mod environment;
 mod gang;
 mod leader_election;
+mod namespaces;
+mod nodes;
 mod priority_class;
 mod slurm_rest;
+mod suspended;
 
 use std::collections::BTreeMap;
 
@@ -11,12 +16,18 @@ use drawbridge_sim::{Quantity, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plants::Plant;
+use crate::{annotations, plants::Plant};
 
+pub(crate) use devices::Gres;
+pub use devices::{DeviceClass, Devices, PluginResource, Plugins, Unmapped};
+pub use environment::{Environment, SlurmVariables};
 pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
+pub use namespaces::Namespace;
+pub use nodes::NodeSettings;
 pub use priority_class::ClassPriority;
 pub use slurm_rest::{Addresses, SlurmRest, SlurmTls};
+pub use suspended::SuspendedJobs;
 
 /// The bridge's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,12 +61,23 @@ pub struct Config {
     pub exclusive: bool,
     /// Keep pods that aren't ours off Slurm's nodes by a taint.
     pub taint_nodes: bool,
+    /// How nodes are kept in step.
+    pub nodes: NodeSettings,
     /// Slurm's `KillWait`: how long an ended job's nodes wait for its last processes.
     pub kill_wait_seconds: u32,
+    /// What becomes of pods whose job Slurm suspends.
+    pub suspended_jobs: SuspendedJobs,
     /// What a pod's PriorityClass means to Slurm, by the class's name.
     pub priority_classes: BTreeMap<String, ClassPriority>,
     /// Which workloads are gangs.
     pub gang: GangConfig,
+    /// What devices of Kubernetes are in Slurm.
+    pub devices: Devices,
+    /// What the pods of a namespace get, and what they may ask for, by the namespace's name; `*` is
+    /// every namespace without an entry.
+    pub namespaces: BTreeMap<String, Namespace>,
+    /// What containers find in their environment.
+    pub environment: Environment,
     /// How often Slurm is asked.
     pub poll_seconds: PollSeconds,
     /// The defect that it has, for tests that must find it.
@@ -143,6 +165,20 @@ pub enum ConfigError {
         /// Which.
         class: String,
     },
+    /// A GRES without a name.
+    #[error("{key} is empty")]
+    NamelessGres {
+        /// Which.
+        key: String,
+    },
+    /// An annotation that doesn't exist can't be allowed.
+    #[error("namespaces.{namespace}.allowedOverrides names `{name}`, which is no annotation")]
+    UnknownOverride {
+        /// Whose.
+        namespace: String,
+        /// What was written.
+        name: String,
+    },
     /// Nobody could answer in no time.
     #[error("slurmRest.timeoutSeconds is 0")]
     ZeroTimeout,
@@ -175,6 +211,10 @@ impl ConfigError {
                 "use a whole number of seconds, at least 1"
             }
             Self::ClassPriority { .. } => "for example `{priority: 1000}` or `{nice: 100}`",
+            Self::NamelessGres { .. } => "write a name of GresTypes, such as `gpu`",
+            Self::UnknownOverride { .. } => {
+                "the annotations are listed in docs/annotations.md; write them without their prefix"
+            }
             Self::LeaseTimes => "for example 2, 10 and 15, each at least 1",
             Self::NoAddress => "name at least one address, such as `http://host:6820`",
             Self::TwoTokens => "leave one of tokenFile and keyFile out",
@@ -202,9 +242,14 @@ impl Config {
             default_memory: "100Mi".into(),
             exclusive: false,
             taint_nodes: true,
+            nodes: NodeSettings::as_shipped(),
             kill_wait_seconds: 30,
+            suspended_jobs: SuspendedJobs::Keep,
             priority_classes: BTreeMap::new(),
             gang: GangConfig::default(),
+            devices: Devices::default(),
+            namespaces: BTreeMap::new(),
+            environment: Environment::default(),
             poll_seconds: PollSeconds::as_shipped(),
             plant: None,
         }
@@ -232,8 +277,23 @@ impl Config {
         if let Some((class, _)) = self.priority_classes.iter().find(vague) {
             return Err(ConfigError::ClassPriority { class: class.clone() });
         }
+        if let Some(key) = self.devices.nameless() {
+            return Err(ConfigError::NamelessGres { key });
+        }
+        self.check_overrides()?;
         self.check_slurm_rest()?;
         self.poll_seconds.check()
+    }
+
+    fn check_overrides(&self) -> Result<(), ConfigError> {
+        for (namespace, entry) in &self.namespaces {
+            let names = entry.allowed_overrides.iter().flatten();
+            if let Some(name) = names.into_iter().find(|name| !annotations::exists(name)) {
+                let (namespace, name) = (namespace.clone(), name.clone());
+                return Err(ConfigError::UnknownOverride { namespace, name });
+            }
+        }
+        Ok(())
     }
 
     fn check_slurm_rest(&self) -> Result<(), ConfigError> {

@@ -8,9 +8,11 @@ use crate::{
     candidates::Field,
     config::Config,
     desk::Desks,
+    dra::Shelf,
     ending::{Endings, Farewell},
     gate::Gate,
-    jobs::{Jobs, OurJob, Standing},
+    jobs::{Jobs, OurJob},
+    lanes::Lanes,
     mapping::Mapping,
     names::Uid,
     outbox::Outbox,
@@ -18,6 +20,7 @@ use crate::{
     poller::Poller,
     requests::Author,
     slurm::NodeInfo,
+    states::{self, Row, Standing},
     store::Store,
 };
 
@@ -36,6 +39,8 @@ pub(crate) struct Context<'a> {
     pub(crate) endings: &'a mut Endings,
     pub(crate) poller: &'a mut Poller,
     pub(crate) gate: &'a mut Gate,
+    pub(crate) lanes: &'a mut Lanes,
+    pub(crate) shelf: &'a Shelf,
     /// Slurm can't be asked now; whoever rests for that is woken when it can.
     pub(crate) is_cut_off: bool,
 }
@@ -54,7 +59,12 @@ impl Context<'_> {
     }
 
     pub(crate) fn standing(&self, job: JobId) -> Standing {
-        self.jobs.get(job).map_or(Standing::Gone, OurJob::standing)
+        self.row(job).standing
+    }
+
+    /// What the job's state means.
+    pub(crate) fn row(&self, job: JobId) -> &'static Row {
+        self.jobs.get(job).map_or(&states::GONE, OurJob::row)
     }
 
     pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {

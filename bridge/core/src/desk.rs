@@ -15,16 +15,21 @@ use serde::Deserialize;
 
 use crate::{
     backoff::Backoff,
+    dra::{ClaimView, Kind, Step},
     effect::KubeRequest,
     input::{KubeReply, Lost},
-    names::{KubeNode, Uid},
+    names::{KubeNode, ObjectKey, SUSPENDED_CONDITION, Uid},
     outbox::{Alarm, Outbox, Purpose},
+    placement::Placement,
     requests::{self, Author, Claim},
     view::PodView,
 };
 
 /// How long a change may take to come back by the watch before the pod is read instead.
 const SETTLE: Span = Span::secs(5);
+
+/// So many failures in a row.
+const UNLUCKY: u32 = 3;
 
 /// Something to be done to a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +40,14 @@ pub(crate) enum Errand {
     Mark(JobId),
     /// Say why it waits.
     Explain(String),
-    /// Write down the node that it was given.
-    Place(KubeNode),
+    /// Write down the node that it was given, and who it is there.
+    Place(Box<Placement>),
     /// Bind it.
     Bind { job: JobId, slurm: SlurmNode, node: KubeNode },
+    /// Say whether its job is suspended.
+    Pause { is_paused: bool, message: String },
+    /// Give it its devices, or take them back.
+    Devices(Box<Step>),
     /// Say why it has to leave.
     Disrupt(String),
     /// Make it leave: by eviction, or by deletion where eviction was refused.
@@ -72,6 +81,10 @@ struct Desk {
 pub(crate) enum Verdict {
     /// This is its state now.
     Is(Box<PodView>),
+    /// This is its claim's state now.
+    Claim(Box<ClaimView>),
+    /// Its claim no longer exists.
+    ClaimGone(ObjectKey),
     /// It no longer exists.
     Gone,
     /// Nothing that we can be sure of.
@@ -175,6 +188,11 @@ impl Desks {
         self.desks.remove(pod);
     }
 
+    /// Whether requests about the pod failed again and again.
+    pub(crate) fn is_unlucky(&self, pod: &Uid) -> bool {
+        self.desks.get(pod).is_some_and(|desk| UNLUCKY <= desk.failures)
+    }
+
     /// Whether the pod has to be read before anything is decided about it.
     pub(crate) fn must_read(&self, pod: &Uid) -> bool {
         self.desks.get(pod).is_some_and(|desk| desk.must_read)
@@ -189,6 +207,12 @@ impl Desk {
         errand: &Errand,
         body: &serde_json::Value,
     ) -> Verdict {
+        if let Errand::Devices(step) = errand
+            && step.kind != Kind::Tell
+        {
+            let claim = ClaimView::deserialize(body).map(Box::new);
+            return claim.map_or_else(|_| Verdict::ClaimGone(step.claim.clone()), Verdict::Claim);
+        }
         if !errand.answers_with_the_pod() {
             self.state = State::Settling(errand.clone());
             out.wake_in(SETTLE, Alarm::Pod(uid.clone()));
@@ -213,6 +237,10 @@ impl Desk {
 }
 
 impl Errand {
+    pub(crate) fn devices(step: Step) -> Self {
+        Self::Devices(Box::new(step))
+    }
+
     fn request(
         &self,
         out: &Outbox,
@@ -224,8 +252,12 @@ impl Errand {
             Self::Read => requests::read(pod),
             Self::Mark(job) => requests::mark(pod, *job),
             Self::Explain(message) => author.pod_condition(out.now(), pod, waits(message)),
-            Self::Place(node) => requests::place(pod, node),
+            Self::Place(placement) => requests::place(pod, placement),
             Self::Bind { job, slurm, node } => requests::bind(pod, *job, slurm, node),
+            Self::Pause { is_paused, message } => {
+                author.pod_condition(out.now(), pod, pauses(*is_paused, message))
+            }
+            Self::Devices(step) => step.request.clone(),
             Self::Disrupt(message) => author.pod_condition(out.now(), pod, leaves(message)),
             Self::Remove { grace } if eviction_refused => requests::delete(pod, *grace),
             Self::Remove { grace } => requests::evict(pod, *grace),
@@ -240,6 +272,8 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Pause { .. }
+            | Self::Devices(_)
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -254,6 +288,8 @@ impl Errand {
             | Self::Mark(_)
             | Self::Explain(_)
             | Self::Place(_)
+            | Self::Pause { .. }
+            | Self::Devices(_)
             | Self::Disrupt(_)
             | Self::Release => true,
         }
@@ -266,6 +302,15 @@ impl Errand {
             Self::Explain(_) => "pods.explain",
             Self::Place(_) => "pods.place",
             Self::Bind { .. } => "pods.bind",
+            Self::Pause { .. } => "pods.pause",
+            Self::Devices(step) => match step.kind {
+                Kind::Create => "claims.create",
+                Kind::Protect => "claims.protect",
+                Kind::Allocate => "claims.allocate",
+                Kind::Free => "claims.free",
+                Kind::Tell => "claims.tell",
+                Kind::Delete => "claims.delete",
+            },
             Self::Disrupt(_) => "pods.disrupt",
             Self::Remove { .. } => "pods.remove",
             Self::Release => "pods.release",
@@ -275,6 +320,11 @@ impl Errand {
 
 fn waits(message: &str) -> Claim<'_> {
     Claim { kind: "PodScheduled", status: false, reason: "Unschedulable", message }
+}
+
+fn pauses(is_paused: bool, message: &str) -> Claim<'_> {
+    let reason = if is_paused { "SlurmSuspended" } else { "SlurmRunning" };
+    Claim { kind: SUSPENDED_CONDITION, status: is_paused, reason, message }
 }
 
 fn leaves(message: &str) -> Claim<'_> {

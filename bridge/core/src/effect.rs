@@ -70,7 +70,7 @@ pub struct Limits {
 }
 
 /// One HTTP request to the Kubernetes API server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KubeRequest {
     /// What to do.
     pub method: Method,
@@ -154,6 +154,26 @@ pub enum SlurmRequest {
         /// The reason to record.
         reason: String,
     },
+    /// Make a node, in the words of slurm.conf.
+    CreateNode {
+        /// Which.
+        node: SlurmNode,
+        /// `NodeName=… CPUs=… State=External`.
+        words: String,
+    },
+    /// Say something else about a node.
+    DescribeNode {
+        /// Which.
+        node: SlurmNode,
+        /// Its features, if they change.
+        features: Option<Vec<String>>,
+        /// Its place in the topology, if it changes.
+        topology: Option<String>,
+    },
+    /// Delete a node that was made.
+    DeleteNode(SlurmNode),
+    /// All reservations.
+    Reservations,
 }
 
 /// The node states that we ever ask for.

@@ -23,11 +23,11 @@ use crate::{
     effect::SlurmRequest,
     facts::FactSubject,
     input::{SlurmFault, SlurmReply},
-    jobs::{Standing, standing},
     mark::{Mark, Outcome},
     names::Uid,
     outbox::{Alarm, Outbox, Purpose},
     slurm::ObservedJob,
+    states::{Standing, standing},
 };
 
 /// How long a job that was told may take to end.
@@ -204,11 +204,13 @@ impl Ending {
             return;
         };
         match standing(&found.state) {
-            Standing::Gone | Standing::Ended(_) => self.state = State::Over,
+            Standing::Gone | Standing::Ended => self.state = State::Over,
             Standing::Running if mark.external => self.note(out, job, mark),
             Standing::Running => self.tell(out, job, self.farewell.signal()),
             // Only a running script hears a signal.
-            Standing::Queued | Standing::Suspended | Standing::Unclear => self.tell(out, job, None),
+            Standing::Queued | Standing::Suspended | Standing::Revoked | Standing::Unclear => {
+                self.tell(out, job, None);
+            }
         }
     }
 

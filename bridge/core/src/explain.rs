@@ -8,11 +8,14 @@ use drawbridge_sim::{JobId, SlurmNode};
 use crate::{
     context::Context,
     desk::Errand,
+    dra::Kind,
     facts::{BridgeFact, FactSubject, Weight},
-    jobs::{OurJob, Standing},
+    jobs::OurJob,
+    names::SUSPENDED_CONDITION,
     outbox::Purpose,
     requests::Note,
     slurm::{Memory, ObservedState, Submission},
+    states::{self, Standing},
     view::{PodGroupView, PodView},
     workload::{Stage, Workload},
 };
@@ -47,13 +50,18 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             Some(Explanation::waits("WaitingForDependency", words.clone()))
         }
         Stage::Marking { job } | Stage::Waiting { job } => {
-            let message = pending(*job, context.job(*job)?)?;
-            Some(Explanation::waits("SlurmPending", message))
+            if let Some(snag) = &workload.snag {
+                return Some(Explanation::waits("WaitingForDevices", snag.clone()));
+            }
+            let (message, is_stuck) = pending(*job, context.job(*job)?)?;
+            Some(Explanation { message, reason: "SlurmPending", warning: is_stuck })
+        }
+        Stage::Placing { .. } => {
+            Some(Explanation::waits("WaitingForDevices", workload.snag.clone()?))
         }
         Stage::Submitting { .. }
         | Stage::Doubtful { .. }
         | Stage::Revising { .. }
-        | Stage::Placing { .. }
         | Stage::Binding { .. }
         | Stage::Running { .. }
         | Stage::Evicting { .. }
@@ -63,6 +71,9 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
 }
 
 fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> {
+    if let Some(message) = context.lanes.words(&workload.id) {
+        return Some(Explanation::waits("WaitingForThrottle", message));
+    }
     let gang = workload.gang.as_ref()?;
     // Pods and group come by different watches: what is missing may be on its way.
     if !workload.is_quiet(context.now()) {
@@ -87,8 +98,9 @@ fn gathering(workload: &Workload, context: &Context<'_>) -> Option<Explanation> 
     Some(Explanation::waits("WaitingForGroup", message))
 }
 
-/// `Slurm job 12 is pending: Resources`, and Slurm's sentence if it has one.
-fn pending(id: JobId, job: &OurJob) -> Option<String> {
+/// `Slurm job 12 is pending: Resources`, and Slurm's sentence if it has one; and whether nothing will
+/// change unless somebody does something.
+fn pending(id: JobId, job: &OurJob) -> Option<(String, bool)> {
     if job.standing() != Standing::Queued {
         return None;
     }
@@ -96,7 +108,8 @@ fn pending(id: JobId, job: &OurJob) -> Option<String> {
     let reason = seen.reason.as_deref().filter(|reason| !matches!(*reason, "" | "None"))?;
     let text = seen.reason_text.as_deref().filter(|text| !text.is_empty() && *text != reason);
     let text = text.map_or(String::new(), |text| format!(" ({text})"));
-    Some(format!("Slurm job {id} is pending: {reason}{text}"))
+    let message = format!("Slurm job {id} is pending: {reason}{text}");
+    Some((message, states::reason(reason).is_stuck))
 }
 
 /// The event that goes with an errand.
@@ -110,9 +123,16 @@ pub(crate) fn note<'a>(
             Some(Note { reason, message, warning: *warning })
         }
         Errand::Disrupt(message) => Some(Note { reason: "SlurmJobEnded", message, warning: true }),
+        Errand::Pause { is_paused: true, message } => {
+            Some(Note { reason: "SlurmSuspended", message, warning: true })
+        }
+        Errand::Pause { is_paused: false, message } => {
+            Some(Note { reason: "SlurmResumed", message, warning: false })
+        }
         Errand::Read
         | Errand::Mark(_)
         | Errand::Place(_)
+        | Errand::Devices(_)
         | Errand::Bind { .. }
         | Errand::Remove { .. }
         | Errand::Release => None,
@@ -138,8 +158,29 @@ pub(crate) fn unreachable(text: &str) -> String {
     format!("Slurm can't take the job now: {text}")
 }
 
+pub(crate) fn uncounted(resource: &str) -> String {
+    format!("Slurm doesn't count {resource}: another job may be given a node where none is left")
+}
+
 pub(crate) fn ended(job: JobId, state: &ObservedState) -> String {
-    format!("Slurm job {job} ended: {}", name_of(state))
+    format!("Slurm job {job} ended: {}", state.base().word())
+}
+
+pub(crate) fn revoked(job: JobId) -> String {
+    format!("another cluster of the federation has Slurm job {job}")
+}
+
+pub(crate) fn suspended(job: JobId) -> String {
+    format!("Slurm job {job} is suspended")
+}
+
+pub(crate) fn resumed(job: JobId) -> String {
+    format!("Slurm job {job} runs")
+}
+
+/// Whether the pod already says that its job is suspended.
+pub(crate) fn is_paused(pod: &PodView) -> bool {
+    pod.condition(SUSPENDED_CONDITION).is_some_and(|condition| condition.status == "True")
 }
 
 pub(crate) fn gone(job: JobId) -> String {
@@ -168,27 +209,6 @@ pub(crate) fn unmapped(job: JobId, node: &SlurmNode) -> String {
 
 pub(crate) fn bound_without_job(pod: &PodView) -> String {
     format!("pod {} is bound but has no Slurm job", pod.key())
-}
-
-/// A state as Slurm spells it.
-fn name_of(state: &ObservedState) -> &str {
-    match state {
-        ObservedState::Pending => "PENDING",
-        ObservedState::Configuring => "CONFIGURING",
-        ObservedState::Running => "RUNNING",
-        ObservedState::Suspended => "SUSPENDED",
-        ObservedState::Completing(ended) => name_of(ended),
-        ObservedState::Completed => "COMPLETED",
-        ObservedState::Cancelled => "CANCELLED",
-        ObservedState::Failed => "FAILED",
-        ObservedState::Timeout => "TIMEOUT",
-        ObservedState::NodeFail => "NODE_FAIL",
-        ObservedState::Preempted => "PREEMPTED",
-        ObservedState::BootFail => "BOOT_FAIL",
-        ObservedState::Deadline => "DEADLINE",
-        ObservedState::OutOfMemory => "OUT_OF_MEMORY",
-        ObservedState::Unknown(name) => name,
-    }
 }
 
 /// Tells the story of a submit that Slurm accepted.
@@ -298,7 +318,12 @@ pub(crate) fn done(errand: &Errand, pod: &PodView) -> Option<BridgeFact> {
         Errand::Remove { grace: Some(secs) } => {
             (Weight::News, format!("evicted pod {key} with {secs} s of grace"))
         }
+        Errand::Devices(step) => {
+            let told = matches!(step.kind, Kind::Allocate | Kind::Free);
+            (if told { Weight::News } else { Weight::Echo }, step.text.clone())
+        }
         Errand::Release => (Weight::Echo, format!("let go of pod {key}")),
+        Errand::Pause { message, .. } => (Weight::Echo, format!("wrote on pod {key}: {message}")),
         Errand::Read | Errand::Place(_) | Errand::Disrupt(_) => return None,
     };
     Some(BridgeFact { subject: FactSubject::Pod(key), weight, text })

@@ -47,6 +47,12 @@ pub(crate) enum Resource {
     PodGroups,
     /// PodGroups of `scheduling.k8s.io`, in the newest version that is served.
     SchedulingGroups,
+    /// ResourceClaims, once a pod needs devices.
+    Claims,
+    /// ResourceSlices, once a pod needs devices.
+    Slices,
+    /// DeviceClasses, once a pod needs devices.
+    Classes,
 }
 
 /// What an informer learned.
@@ -89,6 +95,7 @@ impl Resource {
         Self::ALL.into_iter().filter(move |resource| match resource {
             Self::Pods | Self::PodGroups | Self::SchedulingGroups => duties.workloads,
             Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
+            Self::Claims | Self::Slices | Self::Classes => false,
         })
     }
 
@@ -99,6 +106,9 @@ impl Resource {
             Self::Nodes => "nodes",
             Self::PodGroups => "pod groups",
             Self::SchedulingGroups => "scheduling groups",
+            Self::Claims => "resource claims",
+            Self::Slices => "resource slices",
+            Self::Classes => "device classes",
         }
     }
 
@@ -113,6 +123,9 @@ impl Resource {
                 "/apis/scheduling.k8s.io/v1alpha3/podgroups",
                 "/apis/scheduling.k8s.io/v1alpha2/podgroups",
             ],
+            Self::Claims => &["/apis/resource.k8s.io/v1/resourceclaims"],
+            Self::Slices => &["/apis/resource.k8s.io/v1/resourceslices"],
+            Self::Classes => &["/apis/resource.k8s.io/v1/deviceclasses"],
         }
     }
 
@@ -123,13 +136,25 @@ impl Resource {
                 Some(("fieldSelector".into(), value))
             }
             Self::Workers => Some(("labelSelector".into(), WORKER_LABEL.into())),
-            Self::Nodes | Self::PodGroups | Self::SchedulingGroups => None,
+            Self::Nodes
+            | Self::PodGroups
+            | Self::SchedulingGroups
+            | Self::Claims
+            | Self::Slices
+            | Self::Classes => None,
         }
     }
 
     /// Whether a cluster may do without it.
     fn may_be_absent(self) -> bool {
-        matches!(self, Self::PodGroups | Self::SchedulingGroups)
+        match self {
+            Self::Pods | Self::Workers | Self::Nodes => false,
+            Self::PodGroups
+            | Self::SchedulingGroups
+            | Self::Claims
+            | Self::Slices
+            | Self::Classes => true,
+        }
     }
 }
 
@@ -143,6 +168,11 @@ impl Informer {
     /// Whether the first list has come.
     pub(crate) fn is_synced(&self) -> bool {
         self.synced
+    }
+
+    /// Whether the cluster doesn't have it, or we may not see it.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.state == State::Absent
     }
 
     /// Why nothing new is heard, if so.

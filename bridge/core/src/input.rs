@@ -8,7 +8,7 @@ use drawbridge_sim::JobId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::slurm::{NodeInfo, ObservedJob, ObservedState};
+use crate::slurm::{NodeInfo, ObservedJob, ObservedState, Reservation};
 
 /// Ties a reply to the effect that asked for it. Unique within one process's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -104,6 +104,8 @@ pub enum SlurmReply {
     Jobs(Vec<ObservedJob>),
     /// Every node.
     Nodes(Vec<NodeInfo>),
+    /// Every reservation.
+    Reservations(Vec<Reservation>),
     /// A change was made, or a question answered that asks for no more.
     Done,
 }

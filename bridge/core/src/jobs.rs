@@ -13,6 +13,7 @@ use crate::{
     mark::Mark,
     names::{ObjectKey, Uid},
     slurm::{ObservedJob, ObservedState},
+    states::{self, Row, Standing},
     view::PodView,
 };
 
@@ -40,23 +41,6 @@ pub(crate) struct OurJob {
     pub(crate) asked: CallId,
 }
 
-/// How a job stands, as far as our decisions go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Not known yet, or in a state that we don't know: wait and see.
-    Unclear,
-    /// In the queue, or its nodes aren't ready.
-    Queued,
-    /// Running.
-    Running,
-    /// It holds nodes but is stopped.
-    Suspended,
-    /// Over, in this state. Its nodes may not all be free yet.
-    Ended(ObservedState),
-    /// Slurm doesn't know it.
-    Gone,
-}
-
 /// All of our jobs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Jobs {
@@ -67,17 +51,22 @@ pub(crate) struct Jobs {
 }
 
 impl OurJob {
-    pub(crate) fn standing(&self) -> Standing {
+    /// What its state means.
+    pub(crate) fn row(&self) -> &'static Row {
         match &self.sight {
-            Sight::Unseen => Standing::Unclear,
-            Sight::Gone => Standing::Gone,
-            Sight::Seen(job) => standing(&job.state),
+            Sight::Unseen => &states::UNSEEN,
+            Sight::Gone => &states::GONE,
+            Sight::Seen(job) => states::row(&job.state),
         }
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        self.row().standing
     }
 
     /// Not over, as far as we know.
     pub(crate) fn is_live(&self) -> bool {
-        !matches!(self.standing(), Standing::Ended(_) | Standing::Gone)
+        !matches!(self.standing(), Standing::Ended | Standing::Gone)
     }
 
     pub(crate) fn seen(&self) -> Option<&ObservedJob> {
@@ -110,28 +99,6 @@ impl OurJob {
     /// Its pods, in rank order.
     pub(crate) fn pods(&self) -> &[ObjectKey] {
         self.mark.as_ref().map_or(&[], |mark| &mark.pods)
-    }
-}
-
-/// How a state stands.
-pub(crate) fn standing(state: &ObservedState) -> Standing {
-    match state {
-        ObservedState::Pending | ObservedState::Configuring => Standing::Queued,
-        ObservedState::Running => Standing::Running,
-        ObservedState::Suspended => Standing::Suspended,
-        // Put back into the queue, while its last nodes come free: not over.
-        ObservedState::Completing(left) if standing(left) == Standing::Queued => Standing::Queued,
-        ObservedState::Completing(ended) => Standing::Ended((**ended).clone()),
-        ObservedState::Completed
-        | ObservedState::Cancelled
-        | ObservedState::Failed
-        | ObservedState::Timeout
-        | ObservedState::NodeFail
-        | ObservedState::Preempted
-        | ObservedState::BootFail
-        | ObservedState::Deadline
-        | ObservedState::OutOfMemory => Standing::Ended(state.clone()),
-        ObservedState::Unknown(_) => Standing::Unclear,
     }
 }
 
@@ -242,39 +209,5 @@ impl Jobs {
         self.remove(id);
         self.by_workload.entry(job.workload.clone()).or_default().insert(id);
         self.by_id.insert(id, job);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_state_has_its_standing() {
-        use ObservedState as S;
-        let ended = |state: S| (state.clone(), Standing::Ended(state));
-        let completing = |state: S| S::Completing(Box::new(state));
-        let rows = [
-            (S::Pending, Standing::Queued),
-            (S::Configuring, Standing::Queued),
-            (S::Running, Standing::Running),
-            (S::Suspended, Standing::Suspended),
-            (completing(S::Pending), Standing::Queued),
-            (completing(S::Completed), Standing::Ended(S::Completed)),
-            (completing(S::NodeFail), Standing::Ended(S::NodeFail)),
-            ended(S::Completed),
-            ended(S::Cancelled),
-            ended(S::Failed),
-            ended(S::Timeout),
-            ended(S::NodeFail),
-            ended(S::Preempted),
-            ended(S::BootFail),
-            ended(S::Deadline),
-            ended(S::OutOfMemory),
-            (S::Unknown("REVOKED".into()), Standing::Unclear),
-        ];
-        for (state, expected) in rows {
-            assert_eq!(standing(&state), expected, "{state:?}");
-        }
     }
 }

@@ -18,6 +18,7 @@ pub mod config;
 mod context;
 pub mod custody;
 mod desk;
+mod dra;
 pub mod effect;
 mod election;
 mod ending;
@@ -29,6 +30,7 @@ mod informer;
 pub mod input;
 mod instance;
 mod jobs;
+mod lanes;
 pub mod link;
 mod mapping;
 mod mark;
@@ -36,11 +38,14 @@ pub mod names;
 mod nodes;
 mod outbox;
 mod owners;
+mod permissions;
+mod placement;
 mod plants;
 mod poller;
 mod ranks;
 mod requests;
 pub mod slurm;
+mod states;
 mod store;
 mod translate;
 mod view;
@@ -49,8 +54,10 @@ mod workload;
 pub use annotations::annotation_page;
 pub use bridge::{Bridge, Role};
 pub use config::{
-    Addresses, ClassPriority, Config, ConfigError, Features, GangConfig, LabelExpression,
-    LabelSelector, LeaderElection, Placeholder, PollSeconds, SlurmRest, SlurmTls, Surplus, Uneven,
+    Addresses, ClassPriority, Config, ConfigError, DeviceClass, Devices, Environment, Features,
+    GangConfig, LabelExpression, LabelSelector, LeaderElection, Namespace, NodeSettings,
+    Placeholder, PluginResource, Plugins, PollSeconds, SlurmRest, SlurmTls, SlurmVariables,
+    Surplus, SuspendedJobs, Uneven, Unmapped,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};
@@ -58,4 +65,5 @@ pub use input::{CallId, Input, KubeReply, Lost, SlurmFault, SlurmReply, StreamId
 pub use instance::{Duties, Instance};
 pub use names::{KubeNode, ObjectKey, Uid};
 pub use plants::Plant;
+pub use states::{JobStateRow, job_state_rows, job_states_page};
 pub use workload::STAGES;

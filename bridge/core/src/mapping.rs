@@ -110,6 +110,14 @@ impl Mapping {
         self.to_slurm.get(kube)
     }
 
+    /// The dispute that keeps a Kubernetes node out of use.
+    pub(crate) fn conflict_about(&self, kube: &KubeNode) -> Option<&Conflict> {
+        self.conflicts.values().find(|conflict| match conflict {
+            Conflict::TwoPlaces { one, other, .. } => [&one.node, &other.node].contains(&kube),
+            Conflict::OnePlace { answer, .. } => answer.node == *kube,
+        })
+    }
+
     pub(crate) fn conflicts(&self) -> &BTreeMap<SlurmNode, Conflict> {
         &self.conflicts
     }
@@ -228,6 +236,8 @@ mod tests {
             cpus: 1,
             memory_mib: 1,
             gres: String::new(),
+            features: Vec::new(),
+            topology: String::new(),
         }
     }
 

@@ -43,8 +43,10 @@ pub(crate) enum Purpose {
     SlurmNodes,
     /// The end of a job: reading it, then telling it.
     Ending(JobId),
-    /// A Slurm node drained or resumed.
+    /// Something done to a Slurm node.
     UpdateNode(SlurmNode),
+    /// All reservations.
+    Reservations,
     /// Whether a slurmrestd can be used.
     Probe,
     /// The lease that says who leads.
@@ -64,6 +66,8 @@ pub(crate) enum Alarm {
     Pod(Uid),
     /// A Kubernetes node's next try.
     Node(KubeNode),
+    /// A Kubernetes node isn't ready for so long that it is drained.
+    NotReady(KubeNode),
     /// A job's end is due to be looked at again.
     Ending(JobId),
     /// A reply is overdue.
@@ -350,5 +354,9 @@ fn metric_of(request: &SlurmRequest) -> &'static str {
         SlurmRequest::Remark { .. } => "slurm.remark",
         SlurmRequest::Revise { .. } => "slurm.revise",
         SlurmRequest::UpdateNode { .. } => "slurm.updateNode",
+        SlurmRequest::CreateNode { .. } => "slurm.createNode",
+        SlurmRequest::DescribeNode { .. } => "slurm.describeNode",
+        SlurmRequest::DeleteNode(_) => "slurm.deleteNode",
+        SlurmRequest::Reservations => "slurm.reservations",
     }
 }

@@ -180,6 +180,19 @@ impl Owners {
     }
 }
 
+/// What stands above the topmost owner that was read, and why it wasn't: it makes no gang, and its
+/// annotations don't count.
+pub(crate) fn unread(pod: &PodView, chain: &[Arc<OwnerView>]) -> Option<String> {
+    let top = chain.first().map_or(&pod.metadata, |owner| &owner.metadata);
+    let OwnerRef { kind, name, .. } = top.controller()?;
+    let known = KINDS.iter().any(|(known, _)| known == kind);
+    let why = if known { "it can't be read" } else { "the bridge doesn't know that kind" };
+    Some(format!(
+        "the owner {kind} {name} counts for nothing, because {why}: its annotations aren't read, \
+         and its pods aren't taken for a gang"
+    ))
+}
+
 fn path(namespace: &str, owner: &OwnerRef) -> Option<String> {
     let (_, plural) = KINDS.iter().find(|(kind, _)| *kind == owner.kind)?;
     let root = if owner.api_version.contains('/') { "apis" } else { "api" };

@@ -3,12 +3,16 @@
 //! Each names a guard of ours that is taken out. Without the feature `plants` no configuration has
 //! one, and the questions cost nothing.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
+
+use drawbridge_sim::SlurmNode;
 
 use crate::{
     config::Config,
     gang::Gang,
     input::{SlurmFault, SlurmReply},
+    slurm::{Base, NodeInfo, ObservedJob, ObservedState},
+    states::{Standing, standing},
     store::Store,
 };
 
@@ -28,17 +32,41 @@ pub enum Plant {
     ResumesAnything,
     /// Pods that ended while no bridge ran keep the finalizer.
     ForgetsFinalizers,
+    /// An external node that is drained to be removed is resumed, because it should serve otherwise.
+    UndrainsWhatItRemoves,
+    /// The size of an external node is compared with another than the one that it was made with.
+    ComparesAnotherSize,
+    /// Every change of a Kubernetes node is a reason to ask Slurm for its nodes.
+    AsksForEveryNode,
+    /// What somebody drains in Slurm isn't shown in Kubernetes.
+    HidesDrains,
+    /// A node that Slurm no longer lists is taken to be there still.
+    RemembersNodes,
+    /// Where a NodeSet's worker pod runs is no evidence.
+    IgnoresWorkers,
+    /// A job has only ended if it is COMPLETED or CANCELLED.
+    TakesEndedForLive,
+    /// That Slurm doesn't know a job is no answer.
+    BelievesNoAbsence,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 14] = [
         Self::AdoptsNothing,
         Self::TrustsAnyMark,
         Self::MergesNamespaces,
         Self::WaitsForever,
         Self::ResumesAnything,
         Self::ForgetsFinalizers,
+        Self::UndrainsWhatItRemoves,
+        Self::ComparesAnotherSize,
+        Self::AsksForEveryNode,
+        Self::HidesDrains,
+        Self::RemembersNodes,
+        Self::IgnoresWorkers,
+        Self::TakesEndedForLive,
+        Self::BelievesNoAbsence,
     ];
 }
 
@@ -83,4 +111,55 @@ pub(crate) fn namesake(config: &Config, store: &Store, group: &Gang) -> Gang {
     let namesake = || store.groups().find(|it| it.key.name() == group.key.name()).cloned();
     let found = config.has(Plant::MergesNamespaces).then(namesake).flatten();
     found.unwrap_or_else(|| group.clone())
+}
+
+/// The evidence that a bridge with [`Plant::IgnoresWorkers`] has.
+pub(crate) fn evidence<'a>(config: &Config, store: &'a Store) -> Cow<'a, Store> {
+    if !config.has(Plant::IgnoresWorkers) {
+        return Cow::Borrowed(store);
+    }
+    let mut store = store.clone();
+    for worker in store.worker_uids() {
+        store.drop_worker(&worker);
+    }
+    Cow::Owned(store)
+}
+
+/// What a bridge with a defect makes of what Slurm said.
+pub(crate) fn heard(
+    config: &Config,
+    known: &BTreeMap<SlurmNode, NodeInfo>,
+    outcome: Result<SlurmReply, SlurmFault>,
+) -> Result<SlurmReply, SlurmFault> {
+    let revive = |mut job: ObservedJob| {
+        job.state = revived(job.state);
+        job
+    };
+    match outcome? {
+        SlurmReply::Job(Some(job)) if config.has(Plant::TakesEndedForLive) => {
+            Ok(SlurmReply::Job(Some(revive(job))))
+        }
+        SlurmReply::Jobs(jobs) if config.has(Plant::TakesEndedForLive) => {
+            Ok(SlurmReply::Jobs(jobs.into_iter().map(revive).collect()))
+        }
+        SlurmReply::States(states) if config.has(Plant::TakesEndedForLive) => {
+            let states = states.into_iter().map(|(job, state)| (job, revived(state)));
+            Ok(SlurmReply::States(states.collect()))
+        }
+        SlurmReply::Job(None) if config.has(Plant::BelievesNoAbsence) => {
+            Err(SlurmFault::Refused { number: 2017, text: "Invalid job id specified".into() })
+        }
+        SlurmReply::Nodes(mut nodes) if config.has(Plant::RemembersNodes) => {
+            let gone = |info: &&NodeInfo| !nodes.iter().any(|node| node.name == info.name);
+            let gone: Vec<_> = known.values().filter(gone).cloned().collect();
+            nodes.extend(gone);
+            Ok(SlurmReply::Nodes(nodes))
+        }
+        reply => Ok(reply),
+    }
+}
+
+fn revived(state: ObservedState) -> ObservedState {
+    let known = [Base::Completed, Base::Cancelled].contains(state.base());
+    if standing(&state) == Standing::Ended && !known { ObservedState::RUNNING } else { state }
 }

@@ -5,6 +5,7 @@
 //!  one job in full      ours that changed; of those that wait, a few each time, in turn
 //!  all jobs in full     at the start, 30 s later, after a submit in doubt, every 5 min
 //!  nodes                every 10 s, and when a decision about one is due
+//!  reservations         every minute, if they are to be shown
 //! ```
 //!
 //! Each question is a [`Beat`]: asked, or due at a time; failures make the pause longer. So does a
@@ -19,9 +20,10 @@ use crate::{
     config::{PollSeconds, secs},
     effect::SlurmRequest,
     input::CallId,
-    jobs::{Jobs, OurJob, Sight, Standing, standing},
+    jobs::{Jobs, OurJob, Sight},
     outbox::{Alarm, Outbox, Purpose},
     slurm::ObservedState,
+    states::{Standing, standing},
 };
 
 /// How long a submit whose reply was lost may take to arrive.
@@ -70,6 +72,9 @@ pub(crate) struct Poller {
     states: Beat,
     all_jobs: Beat,
     nodes: Beat,
+    reservations: Beat,
+    /// How often reservations are asked for, if they are.
+    reservations_every: Option<Span>,
     wanted: BTreeSet<JobId>,
     /// To be read again at the next poll.
     unread: BTreeSet<JobId>,
@@ -120,11 +125,18 @@ impl Poller {
             states: Beat::default(),
             all_jobs: Beat::default(),
             nodes: Beat::default(),
+            reservations: Beat::default(),
+            reservations_every: None,
             wanted: BTreeSet::new(),
             unread: BTreeSet::new(),
             reading: BTreeSet::new(),
             cursor: JobId(0),
         }
+    }
+
+    /// Asks for reservations as well, so often.
+    pub(crate) fn with_reservations(self, every: Option<Span>) -> Self {
+        Self { reservations_every: every, ..self }
     }
 
     /// Whether Slurm has said once what there is.
@@ -147,6 +159,12 @@ impl Poller {
             (&mut self.all_jobs, jobs, Purpose::AllJobs, SlurmRequest::Jobs),
             (&mut self.nodes, true, Purpose::SlurmNodes, SlurmRequest::Nodes),
             (&mut self.states, states, Purpose::States, SlurmRequest::JobStates),
+            (
+                &mut self.reservations,
+                synced && self.reservations_every.is_some(),
+                Purpose::Reservations,
+                SlurmRequest::Reservations,
+            ),
         ];
         let mut next = Time::MAX;
         for (beat, _, purpose, request) in beats.into_iter().filter(|(_, wanted, ..)| *wanted) {
@@ -175,7 +193,8 @@ impl Poller {
 
     /// Slurm can be asked again after it couldn't: everything is asked now.
     pub(crate) fn catch_up(&mut self, now: Time) {
-        for beat in [&mut self.all_jobs, &mut self.nodes, &mut self.states] {
+        let Self { all_jobs, nodes, states, reservations, .. } = self;
+        for beat in [all_jobs, nodes, states, reservations] {
             beat.failures = 0;
             beat.hurry(now);
         }
@@ -239,6 +258,14 @@ impl Poller {
         self.nodes.failed(now);
     }
 
+    pub(crate) fn reservations_answered(&mut self, now: Time) {
+        self.reservations.answered(now, self.reservations_every.unwrap_or(LATE));
+    }
+
+    pub(crate) fn reservations_failed(&mut self, now: Time) {
+        self.reservations.failed(now);
+    }
+
     pub(crate) fn states_failed(&mut self, now: Time) {
         self.states.failed(now);
     }
@@ -270,7 +297,7 @@ impl Poller {
             listed.push(*id);
             match &job.sight {
                 Sight::Seen(seen) if seen.state == *state => {}
-                Sight::Seen(_) if matches!(standing(state), Standing::Ended(_)) => {
+                Sight::Seen(_) if standing(state) == Standing::Ended => {
                     over.push((*id, state.clone()));
                 }
                 Sight::Seen(_) | Sight::Unseen | Sight::Gone => self.want_job(*id),

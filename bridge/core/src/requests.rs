@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     effect::{KubeRequest, Method},
-    names::{FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION},
+    names::{FINALIZER, JOB_ID_LABEL, KubeNode},
+    placement::Placement,
     view::{Meta, NodeView, PodGroupView, PodView, SCHEDULED, Taint},
 };
 
@@ -51,9 +52,9 @@ pub(crate) fn mark(pod: &PodView, job: JobId) -> KubeRequest {
     patch_meta(pod, json!({ "labels": labels, "finalizers": finalizers }))
 }
 
-/// Writes the node that a pod was given.
-pub(crate) fn place(pod: &PodView, node: &KubeNode) -> KubeRequest {
-    patch_meta(pod, json!({ "annotations": { NODE_ANNOTATION: node.as_str() } }))
+/// Writes the node that a pod was given, and who it is there.
+pub(crate) fn place(pod: &PodView, placement: &Placement) -> KubeRequest {
+    patch_meta(pod, json!({ "annotations": placement.annotations() }))
 }
 
 /// Lets a pod go.

@@ -1,8 +1,9 @@
 //! Slurm as the bridge sees it: what it submits, and what it observes.
 //!
-//! Observed states are open ([`ObservedState::Unknown`]): a newer Slurm may say what we don't know,
-//! and that must be safe.
+//! Observed states are open ([`Base::Unknown`]): a newer Slurm may say what we don't know, and that
+//! must be safe.
 
+mod state;
 mod version;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use std::fmt;
 use drawbridge_sim::{JobId, PartitionName, SlurmNode, fnv1a};
 use serde::{Deserialize, Serialize};
 
+pub use state::{Base, Flag, NoState, ObservedState};
 pub use version::{ApiVersion, UnknownVersion};
 
 /// Where a request goes, and how it is written.
@@ -140,42 +142,6 @@ pub enum Memory {
     PerCpu(u64),
 }
 
-/// A job's state as Slurm names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ObservedState {
-    /// In the queue.
-    Pending,
-    /// Allocated, nodes not ready yet.
-    Configuring,
-    /// Running.
-    Running,
-    /// Stopped, resources kept in part.
-    Suspended,
-    /// Ended, nodes not all free yet; the state it ended in.
-    Completing(Box<ObservedState>),
-    /// Ended with exit code 0.
-    Completed,
-    /// Cancelled.
-    Cancelled,
-    /// Ended with another exit code.
-    Failed,
-    /// Ran into its limit.
-    Timeout,
-    /// A node was lost.
-    NodeFail,
-    /// Pushed out by another job.
-    Preempted,
-    /// The nodes did not boot.
-    BootFail,
-    /// Ran into its deadline.
-    Deadline,
-    /// Killed for want of memory.
-    OutOfMemory,
-    /// Something newer than we are.
-    Unknown(String),
-}
-
 /// One job as Slurm describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -194,6 +160,12 @@ pub struct ObservedJob {
     pub submit_time: u64,
     /// The allocation, in the order of Slurm's node list; empty while it waits.
     pub allocation: Vec<NodeAllocation>,
+    /// The devices on each node, in the same order, as Slurm writes them: `gpu:a100:2(IDX:0-1)`.
+    #[serde(default)]
+    pub gres_detail: Vec<String>,
+    /// The cores on each node, in the same order, by their index: `0-3,8`.
+    #[serde(default)]
+    pub cores: Vec<String>,
     /// Expected or actual start, seconds since the epoch.
     pub start_time: Option<u64>,
     /// Expected or actual end, seconds since the epoch.
@@ -232,11 +204,36 @@ pub struct NodeInfo {
     pub memory_mib: u64,
     /// Generic resources as configured: `gpu:4`.
     pub gres: String,
+    /// Its features.
+    pub features: Vec<String>,
+    /// Where it is in the topology, as Slurm writes it; empty if that isn't said.
+    pub topology: String,
+}
+
+/// One reservation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation {
+    /// Its name.
+    pub name: String,
+    /// The nodes that it takes.
+    pub nodes: Vec<SlurmNode>,
+    /// When it begins: seconds since the epoch.
+    pub start_time: u64,
+    /// When it ends; `None` if it doesn't.
+    pub end_time: Option<u64>,
+    /// Whether it is for maintenance.
+    pub is_maintenance: bool,
 }
 
 impl NodeInfo {
     /// Whether it has no slurmd: only external jobs run there.
     pub fn is_external(&self) -> bool {
-        self.state.iter().any(|flag| flag == "EXTERNAL")
+        self.has("EXTERNAL")
+    }
+
+    /// Whether this word is among its states.
+    pub fn has(&self, flag: &str) -> bool {
+        self.state.iter().any(|state| state == flag)
     }
 }

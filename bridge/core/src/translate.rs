@@ -1,6 +1,8 @@
 //! From pods to a Slurm job: total, with refusals as data.
 
+mod conflict;
 mod dependency;
+mod devices;
 mod resources;
 mod unsupported;
 
@@ -11,13 +13,18 @@ use drawbridge_sim::SlurmNode;
 use crate::{
     annotations::{AnnotationError, Annotations, Distribution, Layers},
     config::{Config, Uneven},
+    explain,
     gang::Gang,
     mark::Mark,
     names::Uid,
+    permissions::{self, Forbidden},
     slurm::{Memory, Submission, Wishes},
     view::PodView,
+    workload::Claimed,
 };
+pub(crate) use conflict::conflict;
 pub(crate) use dependency::{Resolved, resolve};
+pub(crate) use devices::{CLASS_PREFIX, CPU_CLASS, Wanted, exclusive, wanted};
 pub(crate) use resources::Ask;
 use unsupported::Unsupported;
 
@@ -47,6 +54,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) gang: Option<&'a Gang>,
     /// So many must start together.
     pub(crate) minimum: usize,
+    /// What the pods' claims ask for.
+    pub(crate) claimed: &'a Claimed,
     /// The `activeDeadlineSeconds` of its owners, the shortest.
     pub(crate) owners_deadline: Option<u64>,
 }
@@ -71,15 +80,44 @@ pub(crate) enum Refusal {
     /// A wish that Slurm can't be told.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// A claim that Slurm can't be told of.
+    #[error("{0}")]
+    Claim(String),
     /// A value in an annotation.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
+    /// Two ways to say one thing, in the existing bridge's words.
+    #[error("{0}")]
+    Conflict(String),
+    /// What its namespace may not ask for.
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
     /// What it waits for can't come.
     #[error("{0}")]
     Dependency(String),
     /// Tasks of one job have one size.
     #[error("the pods of the gang ask for different amounts; a Slurm job has tasks of one size")]
     Uneven,
+    /// A resource that no table has.
+    #[error(
+        "Slurm doesn't know the resource {resource}; add it to devices.resources of the bridge's \
+         configuration, or to devices.kubernetesOnly if Slurm needn't count it"
+    )]
+    UnmappedResource { resource: String },
+    /// A device class that no table has.
+    #[error(
+        "device class {class} stands for nothing in Slurm; add it to devices.classes of the \
+         bridge's configuration"
+    )]
+    UnknownClass { class: String },
+    /// Devices that two could choose at a time.
+    #[error(
+        "the kubelet chooses the devices of {resource}, and may choose some that Slurm gave to \
+         another job on the node; ask for whole nodes (annotation \
+         slurmjob.slinky.slurm.net/exclusive: \"true\"), use a device class, or let an \
+         administrator set devices.plugins: share where no native job uses these devices"
+    )]
+    SharedPlugin { resource: String },
     /// An amount in the pod.
     #[error("{place} asks for `{value}` of {resource}, which is no quantity")]
     Quantity { place: String, resource: String, value: String },
@@ -89,7 +127,9 @@ pub(crate) enum Refusal {
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) ask: Ask,
+    /// What is said, or holds in the namespace.
     pub(crate) annotations: Annotations,
+    exclusive: bool,
     /// What isn't as users may expect.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -104,24 +144,39 @@ pub(crate) struct Warning {
 impl Shape {
     /// Reads the pods and their annotations.
     pub(crate) fn of(config: &Config, draft: Draft<'_>) -> Result<Self, Refusal> {
+        let namespace = draft.pods.first().map_or("", |pod| &pod.metadata.namespace);
+        permissions::check(config, namespace, draft.layers)?;
+        let annotations = Annotations::read(draft.layers)?.or(config.namespace(namespace).1);
         let mut ask = Ask::default();
         let mut is_uneven = false;
+        let mut uncounted = BTreeSet::new();
+        let mut plugin = None;
         for (rank, pod) in draft.pods.iter().enumerate() {
             if pod.is_worker() {
                 return Err(Refusal::Worker);
             }
             unsupported::check(pod)?;
-            let asked = resources::ask(pod)?;
+            let mut wanted = devices::wanted(config, pod)?;
+            for (class, count) in draft.claimed.get(pod.uid()).into_iter().flatten() {
+                wanted.add_class(&config.devices, class, *count)?;
+            }
+            conflict(pod, &wanted, &annotations)?;
+            let mut asked = resources::ask(pod)?;
+            asked.cpus = asked.cpus.max(wanted.cpus);
+            asked.devices = wanted.devices;
             is_uneven |= rank > 0 && asked != ask;
             ask = ask.max(asked);
+            uncounted.extend(wanted.uncounted);
+            plugin = plugin.or(wanted.plugin);
         }
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<_> = uncounted.iter().map(|it| ignored(it)).collect();
         match (is_uneven, config.gang.uneven) {
             (false, _) => {}
             (true, Uneven::Refuse) => return Err(Refusal::Uneven),
             (true, Uneven::Largest) => warnings.push(uneven(&ask)),
         }
-        Ok(Self { ask, annotations: Annotations::read(draft.layers)?, warnings })
+        let exclusive = devices::exclusive(config, plugin.as_deref(), annotations.exclusive)?;
+        Ok(Self { ask, annotations, exclusive, warnings })
     }
 
     /// The partition that the job goes to, if anybody named one.
@@ -168,9 +223,9 @@ impl Shape {
                 cpus_per_task,
                 said.memory_per_node_mib,
             ),
-            tres_per_task: match (&said.gres, self.ask.gpus) {
-                (Some(_), _) | (None, 0) => None,
-                (None, gpus) => Some(format!("gres/gpu:{gpus}")),
+            tres_per_task: match &said.gres {
+                Some(_) => None,
+                None => self.ask.tres_per_task(),
             },
             tres_per_node: said.gres,
             min_nodes: said.min_nodes.or(single),
@@ -179,7 +234,7 @@ impl Shape {
             time_limit_minutes: self.time_limit_minutes(draft),
             priority,
             wishes: self.wishes(draft, dependency, nice),
-            exclusive: said.exclusive.unwrap_or(config.exclusive),
+            exclusive: self.exclusive,
             admin_comment: String::new(),
             mcs_label: config.mcs_label.clone(),
         };
@@ -241,13 +296,17 @@ impl Shape {
     }
 }
 
+fn ignored(resource: &str) -> Warning {
+    Warning { reason: "SlurmIgnores", message: explain::uncounted(resource) }
+}
+
 fn uneven(ask: &Ask) -> Warning {
-    let Ask { cpus, memory_mib, gpus } = ask;
+    let Ask { cpus, memory_mib, .. } = ask;
     let memory = memory_mib.map_or(String::new(), |mib| format!(", {mib} MiB"));
-    let gpus = if *gpus == 0 { String::new() } else { format!(", {gpus} GPUs") };
+    let devices = ask.tres_per_task().map_or(String::new(), |devices| format!(", {devices}"));
     let message = format!(
         "the pods of the gang ask for different amounts, and a Slurm job has tasks of one size: \
-         each gets {cpus} CPUs{memory}{gpus}"
+         each gets {cpus} CPUs{memory}{devices}"
     );
     Warning { reason: "UnevenGang", message }
 }
@@ -283,6 +342,7 @@ mod tests {
             name: "k8s-pod-p",
             pods: &pods,
             layers: &[&annotations],
+            claimed: &Claimed::new(),
             gang: gang.as_ref(),
             minimum: pods.len(),
             owners_deadline: Some(3601),

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(crate) use group::{PodGroupView, SCHEDULED, SchedulingGroup};
 
 use crate::names::{
-    FINALIZER, JOB_ID_LABEL, KubeNode, NODE_ANNOTATION, ObjectKey, POD_GROUP_LABEL, Uid,
+    EXTERNAL_LABEL, FINALIZER, JOB_ID_LABEL, KubeNode, ObjectKey, POD_GROUP_LABEL, Uid,
     WORKER_LABEL,
 };
 
@@ -75,12 +75,37 @@ pub(crate) struct PodSpec {
     pub(crate) tolerations: Vec<Toleration>,
     pub(crate) scheduling_gates: Vec<Value>,
     pub(crate) scheduling_group: Option<SchedulingGroup>,
-    pub(crate) resource_claims: Vec<Value>,
+    pub(crate) resource_claims: Vec<PodClaim>,
     pub(crate) topology_spread_constraints: Vec<SpreadConstraint>,
     pub(crate) volumes: Vec<Volume>,
     pub(crate) termination_grace_period_seconds: Option<u64>,
     pub(crate) active_deadline_seconds: Option<u64>,
     pub(crate) priority_class_name: Option<String>,
+}
+
+/// A claim that a pod uses: one of two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaim {
+    pub(crate) name: String,
+    pub(crate) resource_claim_name: Option<String>,
+    pub(crate) resource_claim_template_name: Option<String>,
+}
+
+/// The claim that was made for a pod, by the name that the pod gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodClaimStatus {
+    pub(crate) name: String,
+    /// None if none is needed.
+    pub(crate) resource_claim_name: Option<String>,
+}
+
+/// The claim that stands for a pod's resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct ExtendedClaim {
+    pub(crate) resource_claim_name: String,
 }
 
 /// Resource names with quantities, which are text or plain numbers.
@@ -143,6 +168,7 @@ pub(crate) struct Affinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Vec<Value>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Rules about nodes.
@@ -150,6 +176,7 @@ pub(crate) struct PodAffinity {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Terms of which one must hold.
@@ -188,10 +215,12 @@ pub(crate) struct Toleration {
 
 /// How a pod is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodStatus {
     pub(crate) phase: String,
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) resource_claim_statuses: Vec<PodClaimStatus>,
+    pub(crate) extended_resource_claim_status: Option<ExtendedClaim>,
 }
 
 /// One condition of a pod or a node.
@@ -203,10 +232,12 @@ pub(crate) struct Condition {
     pub(crate) status: String,
     pub(crate) reason: String,
     pub(crate) message: String,
+    #[serde(rename = "lastTransitionTime")]
+    pub(crate) last_transition_time: Option<String>,
 }
 
 /// A Kubernetes node.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct NodeView {
     pub(crate) metadata: Meta,
     #[serde(default)]
@@ -224,10 +255,22 @@ pub(crate) struct NodeSpec {
 }
 
 /// How a node is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct NodeStatus {
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) capacity: Amounts,
+    pub(crate) allocatable: Amounts,
+    pub(crate) addresses: Vec<Address>,
+}
+
+/// One of a node's addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Address {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) address: String,
 }
 
 /// What keeps pods off a node.
@@ -320,10 +363,6 @@ impl PodView {
         self.metadata.labels.get(JOB_ID_LABEL).map(String::as_str)
     }
 
-    pub(crate) fn node_annotation(&self) -> Option<&str> {
-        self.metadata.annotations.get(NODE_ANNOTATION).map(String::as_str)
-    }
-
     /// The PodGroup that its label names.
     pub(crate) fn group(&self) -> Option<ObjectKey> {
         let name = self.metadata.labels.get(POD_GROUP_LABEL)?;
@@ -341,6 +380,20 @@ impl PodView {
     }
 }
 
+impl PodAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
+    }
+}
+
+impl NodeAffinity {
+    /// Whether there are rules that needn't be met.
+    pub(crate) fn is_wished(&self) -> bool {
+        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
+    }
+}
+
 impl NodeView {
     pub(crate) fn name(&self) -> KubeNode {
         self.metadata.name.as_str().into()
@@ -348,5 +401,17 @@ impl NodeView {
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
+    }
+
+    /// Whether Slurm shall have it as an external node.
+    pub(crate) fn is_external(&self) -> bool {
+        self.metadata.labels.contains_key(EXTERNAL_LABEL)
+    }
+
+    /// Since when it isn't ready, in seconds since 1970; `None` if it is, or doesn't say.
+    pub(crate) fn not_ready_since(&self) -> Option<u64> {
+        let ready = self.condition("Ready").filter(|ready| ready.status != "True")?;
+        let since = ready.last_transition_time.as_deref();
+        Some(since.and_then(|text| Epoch::parse(text).ok()).map_or(0, |at| at.unix(Time::ZERO)))
     }
 }

@@ -18,17 +18,21 @@
 //! and takes the arrows that are open, so it makes no difference whether this process brought the
 //! workload so far or one that crashed.
 
+mod devices;
 mod errands;
 mod gather;
 mod oversee;
 mod revise;
 
+pub(crate) use devices::Claimed;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_sim::{JobId, SlurmNode, Span, Time};
+use drawbridge_sim::{JobId, Span, Time};
 
 use crate::{
     backoff::Backoff,
+    config::Gres,
     context::Context,
     explain,
     facts::FactSubject,
@@ -36,8 +40,9 @@ use crate::{
     input::{CallId, SlurmFault, SlurmReply},
     jobs::{Jobs, OurJob},
     mark::Mark,
-    names::{KubeNode, Uid},
+    names::Uid,
     outbox::Alarm,
+    placement::Placement,
     poller::{LATE, Need},
     slurm::Submission,
     store::Store,
@@ -51,15 +56,8 @@ const CUT_OFF: Span = Span::mins(10);
 /// How long after a submit in doubt Slurm is asked a second time.
 const SECOND_LOOK: Span = Span::secs(5);
 
-/// A place on a node, by both of its names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
-    pub(crate) slurm: SlurmNode,
-    pub(crate) node: KubeNode,
-}
-
 /// The seats of a workload's pods.
-pub(crate) type Seats = BTreeMap<Uid, Seat>;
+pub(crate) type Seats = BTreeMap<Uid, Placement>;
 
 /// Where a workload stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +122,10 @@ pub(crate) struct Workload {
     was_bound: bool,
     /// Something looks wrong with the job; it is believed when a reply to a later request agrees.
     suspicion: Option<CallId>,
+    /// Why pods of a job that runs don't get their devices.
+    pub(crate) snag: Option<String>,
+    /// How many devices of each kind a task of the job has.
+    per_task: BTreeMap<Gres, u32>,
     /// Why the last job was given back, until one runs.
     setback: Option<String>,
     /// All of its pods were bound once.
@@ -155,6 +157,8 @@ impl Workload {
             failed: false,
             was_bound: false,
             suspicion: None,
+            snag: None,
+            per_task: BTreeMap::new(),
             setback: None,
             was_whole: false,
             announced: false,
@@ -249,6 +253,7 @@ impl Workload {
 
     fn enter(&mut self, context: &mut Context<'_>, next: Stage) {
         if self.job() != next.job() {
+            self.snag = None;
             self.suspicion = None;
         }
         if matches!(next, Stage::Running { .. }) {
@@ -461,6 +466,11 @@ impl Stage {
             Self::Ending { .. } => "ending",
             Self::Closed => "closed",
         }
+    }
+
+    /// Whether it has a job in Slurm, or one on its way there.
+    pub(crate) fn is_submitted(&self) -> bool {
+        matches!(self, Self::Submitting { .. } | Self::Doubtful { .. }) || self.job().is_some()
     }
 
     fn job(&self) -> Option<JobId> {

@@ -110,7 +110,7 @@ impl Times {
                 open.jobs.insert(job.0, (pod, at));
             }
             Input::SlurmReplied { outcome: Ok(SlurmReply::Job(Some(job))), .. } => {
-                if job.state != ObservedState::Running {
+                if job.state != ObservedState::RUNNING {
                     return;
                 }
                 let Some((pod, submitted)) = open.jobs.remove(&job.id.0) else { return };

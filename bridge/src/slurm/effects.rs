@@ -4,12 +4,13 @@ use drawbridge_core::{
     NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
     slurm::{ApiVersion, ObservedJob, ObservedState, Submission},
 };
-use drawbridge_sim::JobId;
+use drawbridge_sim::{JobId, SlurmNode};
 
 use super::{
     calls::{
-        Call, Cancel, JobById, JobDescription, JobSketches, JobState, JobStates, Licenses,
-        NodeChange, Nodes, Pings, Submit, Unserved, UpdateJob, UpdateNode,
+        Call, Cancel, CreateNode, DeleteNode, JobById, JobDescription, JobSketches, JobState,
+        JobStates, Licenses, NodeChange, Nodes, Pings, Reservations, Submit, Unserved, UpdateJob,
+        UpdateNode,
     },
     http::HttpRequest,
     reply::{Garbled, Reply},
@@ -35,6 +36,12 @@ pub fn encode(request: &SlurmRequest, version: ApiVersion) -> Result<HttpRequest
             let change = node_change(*state, reason);
             UpdateNode { node: node.to_string(), change }.request(version)
         }
+        SlurmRequest::CreateNode { words, .. } => CreateNode(words.clone()).request(version),
+        SlurmRequest::DescribeNode { node, features, topology } => {
+            describe(node, features.as_ref(), topology.as_ref()).request(version)
+        }
+        SlurmRequest::DeleteNode(node) => DeleteNode(node.to_string()).request(version),
+        SlurmRequest::Reservations => Reservations.request(version),
     }
 }
 
@@ -50,7 +57,10 @@ pub(crate) fn name(request: &SlurmRequest) -> &'static str {
         SlurmRequest::Cancel { .. } => Cancel::NAME,
         SlurmRequest::Nodes => Nodes::NAME,
         SlurmRequest::Remark { .. } | SlurmRequest::Revise { .. } => UpdateJob::NAME,
-        SlurmRequest::UpdateNode { .. } => UpdateNode::NAME,
+        SlurmRequest::UpdateNode { .. } | SlurmRequest::DescribeNode { .. } => UpdateNode::NAME,
+        SlurmRequest::CreateNode { .. } => CreateNode::NAME,
+        SlurmRequest::DeleteNode(_) => DeleteNode::NAME,
+        SlurmRequest::Reservations => Reservations::NAME,
     }
 }
 
@@ -101,6 +111,23 @@ pub fn decode(request: &SlurmRequest, reply: &Reply<'_>) -> Result<SlurmReply, S
             UpdateNode { node: node.to_string(), change }.answer(reply)?;
             SlurmReply::Done
         }
+        SlurmRequest::CreateNode { words, .. } => {
+            CreateNode(words.clone()).answer(reply)?;
+            SlurmReply::Done
+        }
+        SlurmRequest::DescribeNode { node, features, topology } => {
+            describe(node, features.as_ref(), topology.as_ref()).answer(reply)?;
+            SlurmReply::Done
+        }
+        SlurmRequest::DeleteNode(node) => {
+            DeleteNode(node.to_string()).answer(reply)?;
+            SlurmReply::Done
+        }
+        SlurmRequest::Reservations => SlurmReply::Reservations(whole(
+            "reservations",
+            Reservations.answer(reply)?.value.items,
+            TryInto::try_into,
+        )?),
     })
 }
 
@@ -138,6 +165,21 @@ fn remark(job: JobId, admin_comment: &str) -> UpdateJob {
 
 fn revise(job: JobId, from: Option<&Submission>, to: &Submission) -> UpdateJob {
     UpdateJob { job: job.to_string(), change: JobDescription::revision(from, to) }
+}
+
+/// Features that are available on an external node are active as well: nothing has to be rebooted.
+fn describe(
+    node: &SlurmNode,
+    features: Option<&Vec<String>>,
+    topology: Option<&String>,
+) -> UpdateNode {
+    let change = NodeChange {
+        features: features.cloned(),
+        features_act: features.cloned(),
+        topology_str: topology.cloned(),
+        ..NodeChange::default()
+    };
+    UpdateNode { node: node.to_string(), change }
 }
 
 /// A resumed node keeps no reason: slurmctld clears it.

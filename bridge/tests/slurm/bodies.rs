@@ -138,7 +138,7 @@ fn a_running_gang_has_its_nodes_in_order() {
         "job_resources": {"nodes": {"allocation": [node(1, "n004"), node(0, "n003")]}},
     }], "errors": []});
     let expected = json!({"Ok": {"job": {
-        "id": 4, "state": "running", "reason": null, "reasonText": null,
+        "id": 4, "state": ["RUNNING"], "reason": null, "reasonText": null,
         "adminComment": "{\"pods\":[\"a/b\"]}", "submitTime": 1000, "startTime": 1001, "endTime": null,
         "allocation": [{"node": "n003", "cpus": 8}, {"node": "n004", "cpus": 8}],
         "partition": "main",
@@ -158,7 +158,7 @@ fn a_waiting_job_has_a_reason_and_no_nodes() {
         "job_resources": null,
     }]});
     let expected = json!({"Ok": {"jobs": [{
-        "id": 9, "state": "pending", "reason": "Resources", "reasonText": null,
+        "id": 9, "state": ["PENDING"], "reason": "Resources", "reasonText": null,
         "adminComment": "", "submitTime": 1000, "startTime": null, "endTime": null,
         "allocation": [], "partition": "",
     }]}});
@@ -177,9 +177,9 @@ fn the_short_list_leaves_array_tasks_out() {
     ]});
     let outcome = decode(&SlurmRequest::JobStates, 200, &body);
     let expected = json!({"Ok": {"states": [
-        [1, "running"],
-        [3, {"completing": "cancelled"}],
-        [4, {"unknown": "LATER_INVENTION"}],
+        [1, ["RUNNING"]],
+        [3, ["CANCELLED", "COMPLETING"]],
+        [4, ["LATER_INVENTION"]],
     ]}});
     assert_eq!(serde_json::to_value(outcome).unwrap(), expected);
 }
@@ -212,7 +212,7 @@ fn a_node_has_its_state_as_slurm_lists_it() {
     }], "errors": []});
     let expected = json!({"Ok": {"nodes": [{
         "name": "n005", "state": ["MIXED", "DRAIN"], "reason": "slurm-bridge: cordoned", "comment": "{}",
-        "partitions": ["main", "low"], "cpus": 16, "memoryMib": 64000, "gres": "gpu:8",
+        "partitions": ["main", "low"], "cpus": 16, "memoryMib": 64000, "features": [], "topology": "", "gres": "gpu:8",
     }]}});
     let outcome = decode(&SlurmRequest::Nodes, 200, &body);
     assert_eq!(serde_json::to_value(outcome).unwrap(), expected);
@@ -222,4 +222,25 @@ fn a_node_has_its_state_as_slurm_lists_it() {
         reason: "why".into(),
     };
     assert_eq!(meaning(&drain, 200, &json!({"errors": []})), r#"{"Ok":"done"}"#);
+}
+
+#[test]
+fn a_maintenance_reservation_has_its_nodes_and_its_time() {
+    let reservation = |name: &str, flags: &[&str], nodes: &str| {
+        json!({
+            "name": name, "flags": flags, "node_list": nodes, "node_count": 3,
+            "start_time": {"set": true, "infinite": false, "number": 1_794_789_443_u64},
+            "end_time": {"set": true, "infinite": false, "number": 1_794_796_643_u64},
+        })
+    };
+    let good = json!({"reservations": [
+        reservation("kernel", &["MAINT", "IGNORE_JOBS", "SPEC_NODES"], "n[001-003]"),
+        reservation("class", &["DAILY"], ""),
+    ], "errors": []});
+    let bad = json!({"reservations": [reservation("broken", &[], "n[")], "errors": []});
+    let lines = [good, bad].map(|body| meaning(&SlurmRequest::Reservations, 200, &body));
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"Ok":{"reservations":[{"name":"kernel","nodes":["n001","n002","n003"],"startTime":1794789443,"endTime":1794796643,"isMaintenance":true},{"name":"class","nodes":[],"startTime":1794789443,"endTime":1794796643,"isMaintenance":false}]}}
+    {"Err":{"unintelligible":{"why":"reservations[0]: `node_list` isn't a list of nodes"}}}
+    "#);
 }

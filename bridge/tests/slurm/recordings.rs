@@ -1,16 +1,19 @@
 //! Every recorded exchange with the real slurmrestd that the bridge could have had, decoded.
 
+use std::collections::BTreeSet;
+
 use drawbridge_bridge::slurm::{
     decode,
     reply::{Body, Reply},
 };
 use drawbridge_core::{
     NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
-    slurm::{ApiVersion, ObservedJob, ObservedState},
+    slurm::{ApiVersion, Base, Flag, ObservedJob, ObservedState},
 };
 use drawbridge_sim::JobId;
+use serde_json::{Value, json};
 
-use crate::recorded::{Exchange, PAIRS, exchanges, submission};
+use crate::recorded::{Exchange, PAIRS, exchanges, openapi, submission};
 
 /// The request of ours that would have got this reply.
 fn request(version: ApiVersion, exchange: &Exchange) -> Option<SlurmRequest> {
@@ -25,6 +28,8 @@ fn request(version: ApiVersion, exchange: &Exchange) -> Option<SlurmRequest> {
             SlurmRequest::Cancel { job: JobId(id.parse().ok()?), signal: None }
         }
         ("GET", ["nodes"] | ["node", _]) => SlurmRequest::Nodes,
+        ("GET", ["reservations"]) => SlurmRequest::Reservations,
+        ("DELETE", ["node", name]) => SlurmRequest::DeleteNode((*name).into()),
         ("POST", ["node", name]) => SlurmRequest::UpdateNode {
             node: (*name).into(),
             state: NodeTarget::Drain,
@@ -49,6 +54,13 @@ fn in_words(outcome: &Result<SlurmReply, SlurmFault>) -> String {
             [one] => format!("{} {} {:?} {}", one.name, one.state.join("+"), one.reason, one.gres),
             nodes => format!("{} nodes", nodes.len()),
         },
+        Ok(SlurmReply::Reservations(all)) => {
+            let shown = all.iter().map(|it| {
+                let lasts = it.end_time.map(|end| end - it.start_time);
+                format!("{} {:?} {lasts:?} {}", it.name, it.nodes, it.is_maintenance)
+            });
+            shown.collect::<Vec<_>>().join(", ")
+        }
         Ok(SlurmReply::Done) => "done".into(),
         Err(SlurmFault::Refused { number, text }) => format!("refused {number}: {text}"),
         Err(fault) => fault.to_string(),
@@ -60,7 +72,7 @@ fn job_in_words(job: &ObservedJob) -> String {
         job.allocation.iter().map(|on| format!("{}:{}", on.node, on.cpus)).collect();
     let reason = job.reason.as_deref().unwrap_or("-");
     let start = if job.start_time.is_some() { "start known" } else { "start unknown" };
-    format!("job {} {:?} {reason} [{}] {start}", job.id, job.state, nodes.join(" "))
+    format!("job {} {} {reason} [{}] {start}", job.id, job.state, nodes.join(" "))
 }
 
 /// What each recording of 24.11 in v0.0.42 means, one per line, of those that `wanted` picks.
@@ -114,18 +126,18 @@ fn recorded_answers_mean_what_they_should() {
     insta::assert_snapshot!(meanings(|name| !name.starts_with("err_")), @r#"
     job_cancel: done
     job_cancel_again: refused 2021: Job/step already completing or completed
-    job_get_account_qos_2nd: job 14 Pending Priority [] start known
-    job_get_after_update: job 1 Running - [n001:1] start known
-    job_get_array: job 17 Pending Priority [] start known
-    job_get_cancelled: job 1 Cancelled - [n001:1] start known
-    job_get_constraints_begin: job 15 Pending BeginTime [] start known
-    job_get_dependency: job 8 Pending Dependency [] start unknown
-    job_get_exclusive: job 9 Pending Resources [] start known
-    job_get_gang: job 4 Running - [n003:8 n004:8 n005:8 n006:8] start known
-    job_get_gpu: job 5 Running - [n007:4] start known
-    job_get_hold: job 7 Pending JobHeldUser [] start unknown
-    job_get_reservation: job 12 Running - [n008:1] start known
-    job_get_simple: job 1 Running - [n001:1] start known
+    job_get_account_qos_2nd: job 14 PENDING Priority [] start known
+    job_get_after_update: job 1 RUNNING - [n001:1] start known
+    job_get_array: job 17 PENDING Priority [] start known
+    job_get_cancelled: job 1 CANCELLED - [n001:1] start known
+    job_get_constraints_begin: job 15 PENDING BeginTime [] start known
+    job_get_dependency: job 8 PENDING Dependency [] start unknown
+    job_get_exclusive: job 9 PENDING Resources [] start known
+    job_get_gang: job 4 RUNNING - [n003:8 n004:8 n005:8 n006:8] start known
+    job_get_gpu: job 5 RUNNING - [n007:4] start known
+    job_get_hold: job 7 PENDING JobHeldUser [] start unknown
+    job_get_reservation: job 12 RUNNING - [n008:1] start known
+    job_get_simple: job 1 RUNNING - [n001:1] start known
     job_signal: done
     jobs: 20 jobs
     jobs_after_cancel: 29 jobs
@@ -134,6 +146,7 @@ fn recorded_answers_mean_what_they_should() {
     jobs_state: 19 states
     jobs_update_time_future: 0 jobs
     jobs_update_time_past: 3 jobs
+    node_delete_static: refused 2028: Invalid node state specified
     node_down: done
     node_down_resume: done
     node_drain: done
@@ -147,6 +160,7 @@ fn recorded_answers_mean_what_they_should() {
     nodes: 3 nodes
     nodes_busy: 3 nodes
     nodes_update_time: not understood: status 304: no error is given
+    reservations: resv1 [SlurmNode("n008")] Some(7200) false
     submit_account_qos: submitted 13
     submit_account_qos_2nd: submitted 14
     submit_array: submitted 17
@@ -202,8 +216,8 @@ fn the_list_of_states_agrees_with_the_list_of_jobs() {
         for (id, state) in states {
             let job = jobs.iter().find(|job| job.id == id).unwrap();
             assert_eq!(job.state, state, "{release} {version} {id}");
-            let has_nodes = !job.allocation.is_empty() && state != ObservedState::Failed;
-            assert_eq!(state == ObservedState::Running, has_nodes, "{release} {version} {id}");
+            let has_nodes = !job.allocation.is_empty() && state != ObservedState::FAILED;
+            assert_eq!(state == ObservedState::RUNNING, has_nodes, "{release} {version} {id}");
             assert!(job.allocation.iter().all(|on| on.cpus > 0) || !has_nodes, "{id}");
             compared += 1;
         }
@@ -223,5 +237,31 @@ fn a_gang_has_the_same_cpus_in_every_version() {
         let nodes: Vec<String> =
             job.allocation.iter().map(|on| format!("{}:{}", on.node, on.cpus)).collect();
         assert_eq!(nodes, ["n003:8", "n004:8", "n005:8", "n006:8"], "{release} {version}");
+    }
+}
+
+#[test]
+fn every_word_of_a_job_state_that_the_vendor_documents_is_known() {
+    for version in ApiVersion::ALL {
+        let mut words = BTreeSet::new();
+        state_words(&openapi(version), &mut words);
+        assert!(25 < words.len(), "{version}: only {words:?}");
+        let known = Base::ALL.iter().map(Base::word).chain(Flag::ALL.iter().map(Flag::word));
+        let known: BTreeSet<_> = known.map(str::to_owned).collect();
+        assert!(words.is_subset(&known), "{version}: {:?}", words.difference(&known));
+    }
+}
+
+/// The words of every enumeration that has both `PENDING` and `RUNNING` in it.
+fn state_words(schema: &Value, words: &mut BTreeSet<String>) {
+    if let Some(listed) = schema["enum"].as_array()
+        && ["PENDING", "RUNNING"].iter().all(|word| listed.contains(&json!(word)))
+    {
+        words.extend(listed.iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    match schema {
+        Value::Object(fields) => fields.values().for_each(|field| state_words(field, words)),
+        Value::Array(items) => items.iter().for_each(|item| state_words(item, words)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -66,7 +66,45 @@ fn requests() -> Vec<SlurmRequest> {
         SlurmRequest::Nodes,
         update(NodeTarget::Drain),
         update(NodeTarget::Resume),
+        SlurmRequest::DescribeNode {
+            node: "n001".into(),
+            features: Some(vec!["gpu".into(), "a b".into()]),
+            topology: None,
+        },
+        SlurmRequest::DeleteNode("e1".into()),
+        SlurmRequest::Reservations,
     ]
+}
+
+/// Those of external nodes, which came later.
+fn later_requests() -> Vec<SlurmRequest> {
+    let words = "NodeName=e1 CPUs=4 RealMemory=8000 State=External Feature=drawbridge-c1";
+    vec![
+        SlurmRequest::CreateNode { node: "e1".into(), words: words.into() },
+        SlurmRequest::DescribeNode {
+            node: "e1".into(),
+            features: None,
+            topology: Some("default:s1".into()),
+        },
+    ]
+}
+
+#[test]
+fn later_requests_look_like_this_and_are_documented() {
+    let openapi = strict(openapi(ApiVersion::V44));
+    let lines = later_requests().into_iter().map(|request| {
+        assert!(encode(&request, ApiVersion::V42).is_err());
+        let http = encode(&request, ApiVersion::V44).unwrap();
+        assert_eq!(objections(&openapi, &http), [""; 0]);
+        in_words(&http)
+    });
+    let lines: Vec<String> = lines.collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    POST /slurm/v0.0.44/new/node/
+      {"node_conf":"NodeName=e1 CPUs=4 RealMemory=8000 State=External Feature=drawbridge-c1"}
+    POST /slurm/v0.0.44/node/e1
+      {"topology_str":"default:s1"}
+    "#);
 }
 
 /// What some versions lack, each by itself.
@@ -102,6 +140,7 @@ fn calls(version: ApiVersion) -> Vec<Result<HttpRequest, Unserved>> {
         gres: Some(name()),
         state: vec!["DRAIN".into()],
         reason: Some(name()),
+        topology_str: None,
         resume_after: Some(Number::Is(1)),
         weight: Some(Number::Is(1)),
     };
@@ -279,6 +318,10 @@ fn requests_look_like_this() {
       {"reason":"why","state":["DRAIN"]}
     POST /slurm/v0.0.42/node/n001
       {"state":["RESUME"]}
+    POST /slurm/v0.0.42/node/n001
+      {"features":["gpu","a b"],"features_act":["gpu","a b"]}
+    DELETE /slurm/v0.0.42/node/e1
+    GET /slurm/v0.0.42/reservations
     "##);
 }
 

@@ -13,7 +13,7 @@ use drawbridge_bridge::slurm::{
 };
 use drawbridge_core::{
     NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
-    slurm::{ApiVersion, Memory, ObservedState, Submission, Via, Wishes},
+    slurm::{ApiVersion, Base, Flag, Memory, ObservedState, Submission, Via, Wishes},
 };
 
 use crate::site::{Site, wait_for};
@@ -179,7 +179,7 @@ pub(crate) fn as_the_core_asks(site: &Site, version: ApiVersion) {
         let SlurmReply::Job(Some(found)) = perform(SlurmRequest::Job(job)) else {
             panic!("no job")
         };
-        if found.state == ObservedState::Running {
+        if found.state == ObservedState::RUNNING {
             break found;
         }
         std::thread::sleep(Duration::from_millis(100));
@@ -188,7 +188,7 @@ pub(crate) fn as_the_core_asks(site: &Site, version: ApiVersion) {
     // Eight CPUs on two nodes: both nodes in full, however the version counts.
     assert_eq!(found.allocation.iter().map(|on| on.cpus).collect::<Vec<_>>(), [4, 4]);
     let SlurmReply::States(states) = perform(SlurmRequest::JobStates) else { panic!("no states") };
-    assert!(states.contains(&(job, ObservedState::Running)));
+    assert!(states.contains(&(job, ObservedState::RUNNING)));
     let SlurmReply::Jobs(jobs) = perform(SlurmRequest::Jobs) else { panic!("no jobs") };
     assert!(jobs.contains(&found));
     let SlurmReply::Nodes(nodes) = perform(SlurmRequest::Nodes) else { panic!("no nodes") };
@@ -202,13 +202,13 @@ pub(crate) fn as_the_core_asks(site: &Site, version: ApiVersion) {
         let SlurmReply::Job(Some(found)) = perform(SlurmRequest::Job(job)) else {
             panic!("no job")
         };
-        let going = matches!(found.state, ObservedState::Running | ObservedState::Completing(_));
-        if !going {
+        let going = [Base::Pending, Base::Running].contains(found.state.base());
+        if !going && !found.state.has(&Flag::Completing) {
             break found.state;
         }
         std::thread::sleep(Duration::from_millis(100));
     };
-    assert_eq!(ended, ObservedState::Failed);
+    assert_eq!(ended, ObservedState::FAILED);
 }
 
 fn placeholder() -> Submission {

@@ -80,7 +80,8 @@ fn open(path: &Path, args: &TuiArgs) -> Result<Opening, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::path(path, error, "give a readable text file"))
+    fs::read_to_string(path)
+        .map_err(|error| Failure::path(path, error, "give a readable text file"))
 }
 
 fn is_tape(path: &Path) -> bool {
@@ -135,7 +136,10 @@ fn otherwise(args: &TuiArgs) -> Result<Option<Opening>, Failure> {
         Some(conf) => (read(conf)?, format!(" with {}", conf.display())),
         None => {
             let conf = format::slurm_conf(&text, &Beside::of(path)).unwrap_or_default();
-            (with_settings(&conf, &args.against_set), format!(" with {}", args.against_set.join(" ")))
+            (
+                with_settings(&conf, &args.against_set),
+                format!(" with {}", args.against_set.join(" ")),
+            )
         }
     };
     let text = format::with_slurm_conf(&path.display().to_string(), &text, &conf)

@@ -104,7 +104,7 @@ pub enum Runtime {
 }
 
 /// An MPI program: no rank gets past its first barrier before all ranks run at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mpi {
     /// Pods of one namespace with the same value of this label are one program.
     pub group_label: String,
@@ -114,6 +114,38 @@ pub struct Mpi {
     pub abort: Option<Span>,
     /// The ranks end together, when the slowest is done.
     pub finalize: bool,
+    /// Ranks that are slower than the others.
+    pub stragglers: Vec<Straggler>,
+    /// What it costs that the ranks don't share a switch.
+    pub across: Option<Across>,
+}
+
+/// Ranks that are slower than the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Straggler {
+    /// Which: the pod's name, with `*`.
+    pub name: String,
+    /// Their work takes so many thousandths of the time that it would.
+    pub permille: u32,
+}
+
+/// What it costs that the ranks of a program don't share a switch, or a rack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Across {
+    /// Nodes with the same value of this label share it.
+    pub node_label: String,
+    /// Otherwise all work takes so many thousandths of the time that it would.
+    pub permille: u32,
+}
+
+impl Mpi {
+    /// How many thousandths of its time a rank of this name takes, on so many switches.
+    pub(crate) fn permille(&self, name: &str, switches: usize) -> u64 {
+        let slow = self.stragglers.iter().find(|it| fits(&it.name, name));
+        let slow = slow.map_or(1000, |it| u64::from(it.permille));
+        let across = self.across.as_ref().filter(|_| switches > 1);
+        slow * across.map_or(1000, |it| u64::from(it.permille)) / 1000
+    }
 }
 
 impl Default for Behaviour {

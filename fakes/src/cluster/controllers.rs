@@ -11,7 +11,7 @@ use super::{
     autoscaler::{self, Metrics},
     budget,
     claim::{self, Provisioner},
-    cron_job, daemon_set, deployment,
+    cron_job, daemon_set, deployment, device_claim,
     index::Index,
     job, job_set, leader_worker_set,
     memo::Memo,
@@ -37,6 +37,9 @@ pub(crate) enum Controller {
     Budget,
     Claim,
     Volume,
+    DeviceClaim,
+    /// Pods, as far as claims are made for them.
+    PodClaims,
 }
 
 /// What a controller sees.
@@ -60,7 +63,7 @@ pub(crate) struct Sight<'a> {
 type Decide = fn(Sight<'_>, &Value) -> Plan;
 
 impl Controller {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::Deployment,
         Self::ReplicaSet,
         Self::StatefulSet,
@@ -73,6 +76,8 @@ impl Controller {
         Self::Budget,
         Self::Claim,
         Self::Volume,
+        Self::DeviceClaim,
+        Self::PodClaims,
     ];
 
     /// The resource whose objects it looks at.
@@ -90,6 +95,8 @@ impl Controller {
             Self::Volume => "persistentvolumes",
             Self::Claim => claim::RESOURCE,
             Self::Budget => budget::RESOURCE,
+            Self::DeviceClaim => device_claim::RESOURCE,
+            Self::PodClaims => "pods",
         }
     }
 
@@ -108,6 +115,8 @@ impl Controller {
             Self::Volume => "PersistentVolume",
             Self::Claim => "PersistentVolumeClaim",
             Self::Budget => "PodDisruptionBudget",
+            Self::DeviceClaim => "ResourceClaim",
+            Self::PodClaims => "Pod",
         }
     }
 
@@ -147,6 +156,8 @@ impl Controller {
             Self::Volume => volume::decide,
             Self::Claim => claim::decide,
             Self::Budget => budget::decide,
+            Self::DeviceClaim => device_claim::decide,
+            Self::PodClaims => device_claim::decide_pod,
         }
     }
 }

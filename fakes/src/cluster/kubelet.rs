@@ -41,11 +41,13 @@ use super::{
     behaviour::Behaviour,
     node::{self, Node},
     object::{Key, Moment, text},
-    plan::{Plan, delete_pod, patch, pod_path},
+    plan::{Plan, Subject, delete_pod, patch, pod_path},
     pod::Pod,
 };
 
 const COMPONENT: &str = "kubelet";
+/// After so long a kubelet tries again to prepare a pod's devices.
+const PREPARE_AGAIN: Span = Span::secs(10);
 
 /// All kubelets together.
 #[derive(Clone, Debug)]
@@ -189,6 +191,24 @@ impl Kubelets {
         self.live(at, pod, node)
     }
 
+    /// Whether it has begun with a pod.
+    pub(crate) fn knows(&self, pod: &Pod) -> bool {
+        self.runs.get(&pod.key).is_some_and(|run| run.uid == pod.uid)
+    }
+
+    /// A pod whose devices can't be prepared waits on its node, and says so.
+    pub(crate) fn unprepared(&self, at: Moment, pod: &Pod, node: &Node, why: &str) -> Plan {
+        if !self.is_heard(&node.name) {
+            return Plan::nothing();
+        }
+        let mut plan = remove(pod);
+        let about = Subject::of(&pod.object);
+        let message = format!("Failed to prepare dynamic resources: {why}");
+        plan.tell(about.warns(COMPONENT, "FailedPrepareDynamicResources", message).on(&node.name));
+        plan.wake_at(at.now + PREPARE_AGAIN);
+        plan
+    }
+
     fn refusal(&self, pod: &Pod, node: &Node, behaviour: &Behaviour) -> Option<admit::Refusal> {
         if let Some(why) = &behaviour.refused {
             return Some(admit::unexpected(why));
@@ -203,6 +223,9 @@ impl Kubelets {
         let purpose = format!("startup/{}", pod.key);
         let until = at.now + behaviour.startup.draw(self.seed, &purpose);
         let group = behaviour.mpi.as_ref().map(|mpi| Group::of(pod, mpi));
+        let across = behaviour.mpi.as_ref().and_then(|mpi| mpi.across.as_ref());
+        let switch = across.and_then(|it| node.label(&it.node_label)).unwrap_or_default();
+        let switch = switch.to_owned();
         let deadline = spec["activeDeadlineSeconds"].as_u64();
         let mut containers = Container::read_all(spec);
         if let Some(first) = containers.first_mut() {
@@ -228,6 +251,8 @@ impl Kubelets {
             containers,
             stage: Stage::Alive,
             rank: Rank::No,
+            switch,
+            switches: 0,
         }
     }
 
@@ -287,6 +312,7 @@ impl Kubelets {
             grace: deleting.map(Span::secs),
             evicted: self.posts.evicted.get(&pod.key).cloned(),
             complete: self.groups.complete(run),
+            switches: self.groups.switches(run),
             aborts: self.groups.aborts(run),
             all_done: self.groups.all_done(run),
         };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Cluster, LATENCY, adopt, autoscaler, claim,
     controllers::Controller,
-    health, job, leader_worker_set,
+    device_claim, health, job, leader_worker_set,
     node::Node,
     object::{Key, controller, text},
     pod::Pod,
@@ -67,6 +67,7 @@ impl Cluster {
             "persistentvolumeclaims" | "persistentvolumes" | "storageclasses.storage.k8s.io" => {
                 self.notice_storage(now, change);
             }
+            device_claim::RESOURCE => self.notice_device_claim(now, change),
             "deployments.apps" | "replicasets.apps" | "statefulsets.apps" => {
                 self.notice_budgets(now, &change.namespace);
                 self.notice_autoscalers(now, &change.namespace);
@@ -115,6 +116,7 @@ impl Cluster {
                 self.soon(now, Work::Of(Controller::Claim, Key::new(namespace, name)));
             }
         }
+        self.notice_devices(now, &key, change);
         match after {
             None => {
                 for (other, when) in self.kubelets.forget(now, &key) {
@@ -126,6 +128,24 @@ impl Cluster {
                 self.notice_forlorn(now, &pod);
                 self.notice_bound(now, &pod, change);
             }
+        }
+    }
+
+    /// A pod with claims: some may have to be made, or let go of.
+    fn notice_devices(&mut self, now: Time, pod: &Key, change: &Change) {
+        if change.object["spec"]["resourceClaims"].is_array() {
+            self.soon(now, Work::Of(Controller::PodClaims, pod.clone()));
+        }
+        for claim in device_claim::used_by(&change.object) {
+            self.soon(now, Work::Of(Controller::DeviceClaim, claim));
+        }
+    }
+
+    /// A claim concerns the kubelets of the pods that it is reserved for.
+    fn notice_device_claim(&mut self, now: Time, change: &Change) {
+        for user in change.object["status"]["reservedFor"].as_array().into_iter().flatten() {
+            let pod = Key::new(&change.namespace, text(&user["name"]));
+            self.soon(now, Work::Kubelet(pod));
         }
     }
 

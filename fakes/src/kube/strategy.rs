@@ -152,7 +152,7 @@ impl Strategy {
     pub(crate) const DEVICE_CLAIM: Self = Self {
         defaults: groups::claim_defaults,
         validate: groups::claim_validate,
-        validate_update: groups::spec_update,
+        validate_update: groups::claim_update,
         ..Self::PLAIN
     };
     pub(crate) const DEVICE_CLAIM_TEMPLATE: Self = Self {

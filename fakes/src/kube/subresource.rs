@@ -45,6 +45,9 @@ impl KubeApi {
             ("pods", "binding", Method::Post) => self.bind(call, hooks, name),
             ("pods", "eviction", Method::Post) => self.evict(call, hooks, name),
             ("pods", "binding" | "eviction", _) => Err(Refusal::method_not_allowed()),
+            ("pods", "resize", Method::Put | Method::MergePatch | Method::StrategicPatch) => {
+                self.resize(call, hooks, name)
+            }
             ("pods", sub, _) if let Some((_, why)) = ABSENT.iter().find(|it| it.0 == sub) => {
                 self.existing(&call.target, name)?;
                 Err(Refusal::unable(&format!("pods/{sub}"), why))
@@ -79,6 +82,20 @@ impl KubeApi {
         };
         let body = shown(call.target.kind, call.target.version, &stored);
         Ok(Response { status: 200, body })
+    }
+
+    /// Pods keep the resources that they were made with; but whoever may refuse a change is asked first.
+    fn resize(
+        &mut self,
+        call: &Call<'_>,
+        hooks: &mut dyn Webhooks,
+        name: &str,
+    ) -> Result<Response, Refusal> {
+        let old = self.existing(&call.target, name)?.clone();
+        let old = shown(call.target.kind, call.target.version, &old);
+        self.validate_by_hooks(call, hooks, Operation::Update, Some(&old), Some(&old))?;
+        let why = ABSENT.iter().find(|it| it.0 == "resize").map_or("", |it| it.1);
+        Err(Refusal::unable("pods/resize", why))
     }
 
     /// A binding that was posted by itself, as it was before pods had a path for it.

@@ -280,7 +280,7 @@ fn resources(map: &mut Map<String, Value>, view: &JobView<'_>, job: &Job) {
         "batch_host": host.map_or("", |share| share.node.as_str()),
         "scheduled_nodes": "",
         "job_resources": details,
-        "gres_detail": in_use.map_or_else(Vec::new, |held| gres_detail(ctld, held)),
+        "gres_detail": in_use.map_or_else(Vec::new, |held| gres_detail(ctld, job, held)),
         "tres_req_str": asked_tres(ctld, job).text(),
         "tres_alloc_str": allocation.map_or_else(String::new, |held| held_tres(held).text()),
         "billable_tres": billed.or(job.state.is_end().then_some(0.0)),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_sim::{Allocation, GresPer, IndexSet, Job, MemoryAsk, Node, NodeShare, Slurmctld};
+use drawbridge_sim::{
+    Allocation, GresPer, GresSpec, IndexSet, Job, MemoryAsk, Node, NodeShare, Slurmctld,
+};
 use serde_json::{Map, Value, json};
 
 use super::{api::Version, tres::Tres};
@@ -88,31 +90,40 @@ pub(super) fn old_job_resources(ctld: &Slurmctld, held: &Allocation) -> Value {
     })
 }
 
-/// The devices on each node: `gpu:2(IDX:0-1)`; nodes without any aren't listed.
-pub(super) fn gres_detail(ctld: &Slurmctld, held: &Allocation) -> Vec<String> {
-    let texts = held.nodes.iter().map(|share| node_devices(ctld, share));
+/// The devices on each node: `gpu:2(IDX:0-1)`; nodes without any aren't listed. Whoever asks for no
+/// type gets an entry for each that a node has: `gpu:a100:1(IDX:0),gpu:h100:0(IDX:)`.
+pub(super) fn gres_detail(ctld: &Slurmctld, job: &Job, held: &Allocation) -> Vec<String> {
+    let texts = held.nodes.iter().map(|share| node_devices(ctld, job, share));
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-fn node_devices(ctld: &Slurmctld, share: &NodeShare) -> String {
+fn node_devices(ctld: &Slurmctld, job: &Job, share: &NodeShare) -> String {
     let node = ctld.node(&share.node);
+    let any =
+        |name: &str| job.submission.gres.iter().any(|ask| ask.name == name && ask.kind.is_none());
     let parts = share.gres.iter().flat_map(|(name, devices)| match node {
-        Some(node) => typed_devices(node, name, devices),
+        Some(node) => typed_devices(node, name, devices, any(name))
+            .into_iter()
+            .map(|(gres, own)| format!("{}(IDX:{own})", gres.with_count(own.len())))
+            .collect(),
         None => vec![format!("{name}:{}(IDX:{devices})", devices.len())],
     });
     parts.collect::<Vec<_>>().join(",")
 }
 
-fn typed_devices(node: &Node, name: &str, devices: &IndexSet) -> Vec<String> {
-    let mut texts = vec![];
-    for gres in node.spec.gres.iter().filter(|gres| gres.name == name) {
+/// The devices of a name by type; types of which there are none only if asked for.
+pub(super) fn typed_devices<'a>(
+    node: &'a Node,
+    name: &str,
+    devices: &IndexSet,
+    all: bool,
+) -> Vec<(&'a GresSpec, IndexSet)> {
+    let of_name = node.spec.gres.iter().filter(|gres| gres.name == name);
+    let own = of_name.map(|gres| {
         let range = gres.first..gres.first + gres.count;
-        let own: IndexSet = devices.iter().filter(|at| range.contains(at)).collect();
-        if !own.is_empty() {
-            texts.push(format!("{}(IDX:{own})", gres.with_count(own.len())));
-        }
-    }
-    texts
+        (gres, devices.iter().filter(|at| range.contains(at)).collect::<IndexSet>())
+    });
+    own.filter(|(_, own)| all || !own.is_empty()).collect()
 }
 
 /// What an allocation adds up to.

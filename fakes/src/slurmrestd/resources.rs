@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     call::{Answer, Call},
+    job_resources::typed_devices,
     reply::{Reply, Trouble},
 };
 
@@ -25,8 +26,15 @@ pub(super) fn of_job(call: &mut Call<'_>) -> Answer {
 fn layout(call: &Call<'_>, share: &NodeShare) -> Value {
     let spec = call.ctld.node(&share.node).map(|node| &node.spec);
     let (sockets, cores) = spec.map_or((1, 1), |spec| (spec.sockets, spec.cores_per_socket));
-    let gres = share.gres.iter().map(|(name, devices)| {
-        json!({ "name": name, "count": devices.len(), "index": devices.to_string() })
+    let gres = call.ctld.node(&share.node).into_iter().flat_map(|node| {
+        let typed = share.gres.iter();
+        typed.flat_map(|(name, devices)| typed_devices(node, name, devices, false))
+    });
+    let gres = gres.map(|(gres, devices)| {
+        json!({
+            "name": gres.name, "type": gres.kind, "count": devices.len(),
+            "index": devices.to_string(),
+        })
     });
     json!({
         "node": share.node,

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::stage::{Stage, job, runs_for};
 
 fn mpi(ranks: u32) -> Mpi {
-    Mpi { group_label: "app".into(), ranks, abort: None, finalize: false }
+    Mpi { group_label: "app".into(), ranks, ..Mpi::default() }
 }
 
 fn ranks(n: u32, secs: u64) -> Behaviour {

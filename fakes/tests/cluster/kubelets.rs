@@ -343,7 +343,8 @@ fn a_log_is_what_the_program_wrote() {
 }
 
 fn ranks(finalize: bool, abort: Option<u64>) -> Behaviour {
-    let mpi = Mpi { group_label: "app".into(), ranks: 2, abort: abort.map(Span::secs), finalize };
+    let abort = abort.map(Span::secs);
+    let mpi = Mpi { group_label: "app".into(), ranks: 2, abort, finalize, ..Mpi::default() };
     Behaviour { mpi: Some(mpi), ..Behaviour::default() }
 }
 

@@ -20,6 +20,10 @@ pub struct NodesExpect {
     pub reason: Option<String>,
     /// Whether they are cordoned in Kubernetes.
     pub cordoned: Option<bool>,
+    /// What the bridge says of them in a condition, with `*`: `SlurmSchedulable=False*bad DIMM`.
+    pub condition: Option<Glob>,
+    /// A taint of theirs, with `*`: `slinky.slurm.net/managed-node*`.
+    pub taint: Option<Glob>,
     /// CPUs that Slurm jobs hold.
     pub cpus_alloc: Option<Amount>,
     /// Memory that Slurm jobs hold, in MiB.
@@ -57,6 +61,8 @@ impl NodesExpect {
             state,
             reason,
             cordoned,
+            condition,
+            taint,
             cpus_alloc,
             memory_alloc_mb,
             gres_alloc,
@@ -66,6 +72,8 @@ impl NodesExpect {
         [
             state.clone(),
             cordoned.map(|it| if it { "cordoned" } else { "not cordoned" }.into()),
+            condition.as_ref().map(|it| format!("with the condition {}", it.as_str())),
+            taint.as_ref().map(|it| format!("with the taint {}", it.as_str())),
             cpus_alloc.map(|it| format!("with {} CPUs held", it.short())),
             memory_alloc_mb.map(|it| format!("with {} MiB held", it.short())),
             gres_alloc.as_ref().map(|it| match it.as_str() {
@@ -93,6 +101,8 @@ impl NodesExpect {
         if self.cordoned.is_some_and(|it| it != node.cordoned) {
             wrong.push(if node.cordoned { "is cordoned" } else { "is not cordoned" }.into());
         }
+        wrong.extend(rows::none_fits("condition", self.condition.as_ref(), &node.conditions));
+        wrong.extend(rows::none_fits("taint", self.taint.as_ref(), &node.taints));
         if off(self.cpus_alloc, node.cpus_alloc.into()) {
             wrong.push(format!("has {} CPUs held", node.cpus_alloc));
         }

@@ -36,6 +36,8 @@ pub struct PodsExpect {
     pub message: Option<String>,
     /// The scheduler that they name, with `*`.
     pub scheduler: Option<Glob>,
+    /// What the bridge says of them in a condition of its own, with `*`: `SlurmSuspended=True*`.
+    pub condition: Option<Glob>,
     /// How many of them are so. Without it: all of them, and there is at least one.
     pub count: Option<Amount>,
 }
@@ -96,6 +98,7 @@ impl PodsExpect {
             reason,
             message,
             scheduler,
+            condition,
             count: _,
         } = self;
         [
@@ -107,6 +110,7 @@ impl PodsExpect {
             reason.as_ref().map(|it| format!("with the reason {it}")),
             message.as_ref().map(|it| format!("with the words \"{it}\"")),
             scheduler.as_ref().map(|it| format!("scheduled by {it}")),
+            condition.as_ref().map(|it| format!("with the condition {it}")),
         ]
         .into_iter()
         .flatten()
@@ -157,6 +161,7 @@ impl PodsExpect {
         if off(&self.scheduler, &Some(pod.scheduler.clone())) {
             wrong.push(format!("is scheduled by {}", pod.scheduler));
         }
+        wrong.extend(rows::none_fits("condition", self.condition.as_ref(), &pod.conditions));
         wrong
     }
 }

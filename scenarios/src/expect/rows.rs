@@ -1,6 +1,6 @@
 //! What expectations about pods, jobs and nodes have in common: select, look, count.
 
-use crate::expect::Amount;
+use crate::expect::{Amount, Glob};
 
 /// At most so many rows are told of in a detail.
 const ROWS_TOLD: usize = 5;
@@ -43,6 +43,20 @@ fn miscounted<T>(
     let seen =
         if problems.is_empty() { rows.iter().map(name).collect() } else { problems.to_vec() };
     format!("there are {right} of {}: {}", rows.len(), shorten(&seen))
+}
+
+/// What is wrong if one of these must fit, or none must be there where nothing is asked for.
+pub(crate) fn none_fits(what: &str, wanted: Option<&Glob>, seen: &[String]) -> Option<String> {
+    let wanted = wanted?;
+    let fits = match wanted.as_str() {
+        "" => seen.is_empty(),
+        _ => seen.iter().any(|it| wanted.matches(it)),
+    };
+    let shown = || match seen {
+        [] => format!("has no {what}"),
+        seen => format!("has the {what} {}", shorten(seen)),
+    };
+    (!fits).then(shown)
 }
 
 /// The first few, and how many more there are.

@@ -1,12 +1,12 @@
 //! The `behaviour:` part.
 
 use drawbridge_bridge::yaml::path;
-use drawbridge_fakes::{Behaviour, Mpi, PodMatch, Program, Runtime, Spread};
+use drawbridge_fakes::{Across, Behaviour, Mpi, PodMatch, Program, Runtime, Spread, Straggler};
 
 use crate::format::{
     ScenarioError,
     duration::Lasting,
-    file::{BehaviourEntry, UniformEntry},
+    file::{BehaviourEntry, MpiEntry, UniformEntry},
     source::Source,
     text_or::TextOr,
 };
@@ -41,14 +41,47 @@ pub(crate) fn read(
             stop: entry.stop.map_or(usual.program.stop, |stop| stop.0),
             ..usual.program
         },
-        mpi: entry.mpi.as_ref().map(|mpi| Mpi {
-            group_label: mpi.group_label.clone(),
-            ranks: mpi.ranks,
-            abort: None,
-            finalize: false,
-        }),
+        mpi: match &entry.mpi {
+            Some(mpi) => Some(program(mpi, &path::key(at, "mpi"), source)?),
+            None => None,
+        },
         ..usual
     })
+}
+
+fn program(entry: &MpiEntry, at: &str, source: &Source) -> Result<Mpi, ScenarioError> {
+    let mut stragglers = vec![];
+    for (index, it) in entry.stragglers.iter().enumerate() {
+        let at = path::index(&path::key(at, "stragglers"), index);
+        let permille = permille(it.slowdown, &at, source)?;
+        stragglers.push(Straggler { name: it.name.clone(), permille });
+    }
+    let across = match &entry.across {
+        Some(it) => Some(Across {
+            node_label: it.node_label.clone(),
+            permille: permille(it.slowdown, &path::key(at, "across"), source)?,
+        }),
+        None => None,
+    };
+    Ok(Mpi {
+        group_label: entry.group_label.clone(),
+        ranks: entry.ranks,
+        abort: entry.abort.map(|it| it.0),
+        finalize: entry.finalize,
+        stragglers,
+        across,
+    })
+}
+
+/// `1.5` is 1500 thousandths.
+fn permille(slowdown: f64, at: &str, source: &Source) -> Result<u32, ScenarioError> {
+    if !(1.0..=1000.0).contains(&slowdown) {
+        let at = path::key(at, "slowdown");
+        return Err(source
+            .at(&at, format!("a slowdown of {slowdown}"))
+            .hinted("write 1 to 1000: `1.5` is half as long again"));
+    }
+    Ok((slowdown * 1000.0).round() as u32)
 }
 
 fn check_numbers(entry: &BehaviourEntry, at: &str, source: &Source) -> Result<(), ScenarioError> {

@@ -91,7 +91,9 @@ fn scenario(
     let nodes = kube_side::nodes(&file.kubernetes, &slurm, source)?;
     let objects =
         manifests::collect(source, "kubernetes.objects", &file.kubernetes.objects, files)?;
-    let known = known(&slurm, &namespaces, &nodes, &objects, &applied(file, source, files)?);
+    let applied = applied(file, source, files)?;
+    let definitions = definitions(objects.iter().chain(&applied));
+    let known = known(&slurm, &namespaces, &nodes, &objects, &applied);
     let objects = objects.into_iter().map(|it| it.checked(&known, false));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let until = file.until.from_start();
@@ -104,7 +106,7 @@ fn scenario(
         epoch: epoch(file, source)?,
         until,
         slurm,
-        objects: [namespaces, nodes, objects].concat(),
+        objects: [namespaces, nodes, definitions, objects].concat(),
         behaviours: each(&file.behaviour, "behaviour", |entry, at| {
             behaviours::read(entry, at, source)
         })?,
@@ -141,6 +143,17 @@ fn applied(
         }
     }
     Ok(all)
+}
+
+/// What has to be defined for these manifests, each once.
+fn definitions<'a>(manifests: impl Iterator<Item = &'a Manifest>) -> Vec<Value> {
+    let mut definitions = vec![];
+    for definition in manifests.filter_map(Manifest::definition) {
+        if !definitions.contains(&definition) {
+            definitions.push(definition);
+        }
+    }
+    definitions
 }
 
 fn known(

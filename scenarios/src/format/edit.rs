@@ -124,7 +124,9 @@ fn without_expectations(text: &str, expect: &[Expectation], at: Time) -> String 
     // Each is one item, unless they are written in a way that we don't take apart.
     let apart = items.len() == expect.len();
     let gone: Vec<Range<usize>> = match apart && expect.iter().any(stays) {
-        true => items.into_iter().zip(expect).filter(|(_, it)| !stays(it)).map(|(i, _)| i).collect(),
+        true => {
+            items.into_iter().zip(expect).filter(|(_, it)| !stays(it)).map(|(i, _)| i).collect()
+        }
         false => vec![block],
     };
     for range in gone.into_iter().rev() {

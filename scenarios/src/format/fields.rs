@@ -40,14 +40,15 @@ const TYPES: &[(&str, &str)] = &[
     ("DeploymentStrategy", "type rollingUpdate:RollingUpdate"),
     ("RollingUpdate", "maxUnavailable maxSurge"),
     ("ReplicaSetSpec", "replicas minReadySeconds selector:LabelSelector template:PodTemplateSpec"),
-    ("PodGroupSpec", "minMember minResources scheduleTimeoutSeconds"),
+    ("PodGroupSpec", "minMember minResources scheduleTimeoutSeconds schedulingPolicy schedulingConstraints podGroupTemplateRef \
+      resourceClaims priorityClassName priority disruptionMode"),
     ("PodSpec", "volumes initContainers:Container containers:Container ephemeralContainers restartPolicy \
       terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy nodeSelector serviceAccountName serviceAccount \
       automountServiceAccountToken nodeName hostNetwork hostPID hostIPC shareProcessNamespace securityContext \
       imagePullSecrets hostname subdomain affinity:Affinity schedulerName tolerations:Toleration hostAliases \
       priorityClassName priority dnsConfig readinessGates runtimeClassName enableServiceLinks preemptionPolicy \
       overhead topologySpreadConstraints:TopologySpreadConstraint setHostnameAsFQDN os hostUsers \
-      schedulingGates:SchedulingGate resourceClaims resources:ResourceRequirements hostnameOverride workloadRef"),
+      schedulingGates:SchedulingGate resourceClaims resources:ResourceRequirements hostnameOverride workloadRef schedulingGroup"),
     ("Container", "name image command args workingDir ports:ContainerPort envFrom env:EnvVar \
       resources:ResourceRequirements resizePolicy restartPolicy restartPolicyRules volumeMounts volumeDevices \
       livenessProbe readinessProbe startupProbe lifecycle terminationMessagePath terminationMessagePolicy \

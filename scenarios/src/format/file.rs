@@ -213,6 +213,36 @@ pub(crate) struct MpiEntry {
     /// How many ranks must run before any of them works.
     #[schemars(range(min = 1))]
     pub(crate) ranks: u32,
+    /// So long after a rank failed or was lost the others exit with 1. Without it they go on.
+    pub(crate) abort: Option<Lasting>,
+    /// They end together, when the slowest is done.
+    #[serde(default)]
+    pub(crate) finalize: bool,
+    /// Ranks that are slower than the others.
+    #[serde(default)]
+    pub(crate) stragglers: Vec<StragglerEntry>,
+    /// What it costs that ranks are on several switches.
+    pub(crate) across: Option<AcrossEntry>,
+}
+
+/// Ranks that are slower than the others.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct StragglerEntry {
+    /// Which: the pod's name, with `*`.
+    pub(crate) name: String,
+    /// So many times longer: `1.5`.
+    pub(crate) slowdown: f64,
+}
+
+/// What it costs that ranks are on several switches, or in several racks.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AcrossEntry {
+    /// Nodes with the same value of this label share a switch.
+    pub(crate) node_label: String,
+    /// All ranks take so many times longer: `1.3`.
+    pub(crate) slowdown: f64,
 }
 
 /// Kubernetes manifests: one, a list of them, or files of them.

@@ -2,6 +2,8 @@
 //!
 //! A kind that the twin's API server doesn't serve is refused here, with its place in the file.
 
+use serde_json::{Value, json};
+
 /// One kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
@@ -38,12 +40,31 @@ static KINDS: &[Kind] = &[
     row("v1",                           "PersistentVolumeClaim", "persistentvolumeclaims", true, false),
     row("v1",                           "PersistentVolume", "persistentvolumes", false, false),
     row("storage.k8s.io/v1",            "StorageClass",  "storageclasses",  false, false),
+    row("resource.k8s.io/v1",           "DeviceClass",   "deviceclasses",   false, false),
+    row("resource.k8s.io/v1",           "ResourceClaim", "resourceclaims",  true,  false),
+    row("resource.k8s.io/v1",           "ResourceClaimTemplate", "resourceclaimtemplates", true, false),
+    row("resource.k8s.io/v1",           "ResourceSlice", "resourceslices",  false, false),
     row("jobset.x-k8s.io/v1alpha2",     "JobSet",        "jobsets",         true,  false),
     row("leaderworkerset.x-k8s.io/v1",  "LeaderWorkerSet", "leaderworkersets", true, true),
+    row("apiextensions.k8s.io/v1",      "CustomResourceDefinition", "customresourcedefinitions", false, false),
     row("scheduling.k8s.io/v1",         "PriorityClass", "priorityclasses", false, false),
     row("scheduling.x-k8s.io/v1alpha1", "PodGroup",      "podgroups",       true,  false),
+    row("scheduling.k8s.io/v1beta1",    "PodGroup",      "podgroups",       true,  false),
+    row("scheduling.k8s.io/v1alpha3",   "PodGroup",      "podgroups",       true,  false),
+    row("scheduling.k8s.io/v1alpha2",   "PodGroup",      "podgroups",       true,  false),
+    row("scheduling.k8s.io/v1beta1",    "Workload",      "workloads",       true,  false),
     row("slinky.slurm.net/v1beta1",     "NodeSet",       "nodesets",        true,  true),
     row("slinky.slurm.net/v1alpha1",    "NodeSet",       "nodesets",        true,  true),
+];
+
+/// Kinds of other people's operators, which aren't part of the twin: their objects are kept as they are, and
+/// nobody makes pods of them.
+#[rustfmt::skip]
+static FOREIGN: &[Kind] = &[
+    row("kubeflow.org/v2beta1",         "MPIJob",        "mpijobs",         true,  false),
+    row("kubeflow.org/v1",              "PyTorchJob",    "pytorchjobs",     true,  false),
+    row("trainer.kubeflow.org/v1alpha1", "TrainJob",     "trainjobs",       true,  false),
+    row("ray.io/v1",                    "RayCluster",    "rayclusters",     true,  false),
 ];
 
 const fn row(
@@ -58,21 +79,50 @@ const fn row(
 
 /// The kind with this version and name.
 pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|it| it.api_version == api_version && it.kind == kind)
+    all().find(|it| it.api_version == api_version && it.kind == kind)
 }
 
 /// The kind with this name, in the first version that is known.
 pub(crate) fn by_name(kind: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|it| it.kind == kind)
+    all().find(|it| it.kind == kind)
+}
+
+fn all() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(FOREIGN)
 }
 
 /// All names, each once.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let again = |at: usize| at > 0 && KINDS[at - 1].kind == KINDS[at].kind;
-    (0..KINDS.len()).filter(move |at| !again(*at)).map(|at| KINDS[at].kind)
+    let ours = (0..KINDS.len()).filter(move |at| !again(*at)).map(|at| KINDS[at].kind);
+    ours.chain(FOREIGN.iter().map(|it| it.kind))
 }
 
 impl Kind {
+    /// What has to be defined before the twin serves it.
+    pub(crate) fn definition(&self) -> Option<Value> {
+        if !FOREIGN.contains(self) {
+            return None;
+        }
+        let (group, version) = self.api_version.split_once('/')?;
+        let Self { kind, plural, .. } = self;
+        let anything = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+        Some(json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": format!("{plural}.{group}") },
+            "spec": {
+                "group": group,
+                "scope": "Namespaced",
+                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase() },
+                "versions": [{
+                    "name": version, "served": true, "storage": true,
+                    "schema": { "openAPIV3Schema": anything },
+                }],
+            },
+        }))
+    }
+
     /// `/apis/apps/v1/namespaces/a/deployments`.
     pub(crate) fn collection(&self, namespace: &str) -> String {
         let root = match self.api_version.contains('/') {

@@ -79,6 +79,12 @@ impl Manifest {
             .flatten()
     }
 
+    /// What has to be defined before it can be made.
+    pub(crate) fn definition(&self) -> Option<Value> {
+        let text = |key: &str| self.value[key].as_str();
+        kinds::find(text("apiVersion")?, text("kind")?)?.definition()
+    }
+
     /// The node that it makes, if it is one.
     pub(crate) fn made_node(&self) -> Option<String> {
         (self.value["kind"] == "Node")

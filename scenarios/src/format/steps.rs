@@ -45,8 +45,8 @@ pub(crate) struct StepEntry {
     pub(crate) scancel: Option<String>,
     /// Change a Slurm node, as `scontrol update`.
     pub(crate) slurm_node: Option<SlurmNodeEntry>,
-    /// Change a Slurm job that waits, as `scontrol update job`, `hold` and `release`.
-    pub(crate) slurm_job: Option<SlurmJobEntry>,
+    /// Something else that an administrator does: `suspend train`, `delete NodeName=ext1`.
+    pub(crate) scontrol: Option<String>,
     /// Kill a component.
     pub(crate) crash: Option<CrashEntry>,
     /// Stop a component gracefully and start it again: `{bridge: 5s}`, after so long.
@@ -95,8 +95,20 @@ pub(crate) struct PatchEntry {
     pub(crate) namespace: Option<String>,
     /// Its name.
     pub(crate) name: String,
+    /// The part of it that is asked to change, with a path of its own; the object itself if unset.
+    pub(crate) subresource: Option<SubresourceEntry>,
     /// The merge patch: keys to set; `null` takes a key away.
     pub(crate) merge: Value,
+}
+
+/// A part of an object with a path of its own.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum SubresourceEntry {
+    /// How it is.
+    Status,
+    /// What a pod may use.
+    Resize,
 }
 
 /// A native Slurm job.
@@ -123,28 +135,6 @@ pub(crate) struct SlurmNodeEntry {
     pub(crate) state: NodeState,
     /// Why; `drain` and `down` need a reason.
     pub(crate) reason: Option<String>,
-}
-
-/// A change to a Slurm job by an administrator: another priority, or another state.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct SlurmJobEntry {
-    /// Which, by its number, or all live jobs of a name.
-    pub(crate) job: String,
-    /// The priority that it shall have.
-    pub(crate) priority: Option<u32>,
-    /// Whether it may start.
-    pub(crate) state: Option<JobStateEntry>,
-}
-
-/// Whether a job may start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum JobStateEntry {
-    /// It may not.
-    Hold,
-    /// It may, again.
-    Release,
 }
 
 /// States that an administrator may set.
@@ -293,7 +283,7 @@ pub(crate) enum ActionEntry<'a> {
     Sbatch(&'a TextOr<SbatchEntry>),
     Scancel(&'a str),
     SlurmNode(&'a SlurmNodeEntry),
-    SlurmJob(&'a SlurmJobEntry),
+    Scontrol(&'a str),
     Crash(&'a CrashEntry),
     Restart(&'a RestartEntry),
     Slurmrestd(&'a SlurmrestdEntry),
@@ -317,7 +307,7 @@ impl StepEntry {
             sbatch,
             scancel,
             slurm_node,
-            slurm_job,
+            scontrol,
             crash,
             restart,
             slurmrestd,
@@ -334,7 +324,7 @@ impl StepEntry {
             sbatch.as_ref().map(|it| ("sbatch", ActionEntry::Sbatch(it))),
             scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
             slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
-            slurm_job.as_ref().map(|it| ("slurmJob", ActionEntry::SlurmJob(it))),
+            scontrol.as_ref().map(|it| ("scontrol", ActionEntry::Scontrol(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),
             restart.as_ref().map(|it| ("restart", ActionEntry::Restart(it))),
             slurmrestd.as_ref().map(|it| ("slurmrestd", ActionEntry::Slurmrestd(it))),

@@ -12,18 +12,18 @@ use crate::{
         fields,
         kinds::{self, Kind},
         known::Known,
-        manifests,
+        manifests, scontrol,
         source::Source,
         steps::{
-            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, JobStateEntry, NodeState,
-            ObjectEntry, RestStateEntry, SbatchEntry, SlurmJobEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
-            TokenEntry,
+            ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
+            ObjectEntry, RestStateEntry, SbatchEntry, SlurmNodeEntry, SlurmrestdEntry, StepEntry,
+            SubresourceEntry, TokenEntry,
         },
         suggest,
         text_or::TextOr,
     },
     scenario::{
-        Action, Crash, CrashPoint, EffectKind, JobChange, NodeChange, ObjectRef, RestChange, RestState, Step,
+        Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, RestChange, RestState, Step,
         TokenState,
     },
 };
@@ -39,8 +39,8 @@ pub(crate) struct Timeline<'a> {
 }
 
 /// The keys that are actions, for hints.
-const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, slurmJob, crash, \
-     restart,      slurmrestd, slurmToken, fault";
+const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, crash, \
+     restart, slurmrestd, slurmToken, fault";
 
 impl Timeline<'_> {
     /// All steps, by time; those at one time stay in the order of the file.
@@ -103,14 +103,22 @@ impl Timeline<'_> {
                 if !entry.unchecked {
                     fields::check(&it.kind, &merge, &path::key(at, "merge"), self.source)?;
                 }
-                Action::Patch(object, merge)
+                let part = match it.subresource {
+                    None => "",
+                    Some(SubresourceEntry::Status) => "/status",
+                    Some(SubresourceEntry::Resize) => "/resize",
+                };
+                Action::Patch(object, part, merge)
             }
             ActionEntry::Cordon(node) => self.cordon(node, true, at)?,
             ActionEntry::Uncordon(node) => self.cordon(node, false, at)?,
             ActionEntry::Sbatch(entry) => Action::Sbatch(Box::new(self.sbatch(entry, at)?)),
             ActionEntry::Scancel(job) => Action::Scancel((*job).into()),
             ActionEntry::SlurmNode(entry) => return self.slurm_nodes(entry, at),
-            ActionEntry::SlurmJob(entry) => self.slurm_job(entry, at)?,
+            ActionEntry::Scontrol(line) => Action::Scontrol(
+                scontrol::parse(line)
+                    .map_err(|(what, hint)| self.source.at(at, what).hinted(hint))?,
+            ),
             ActionEntry::Crash(entry) => self.crash(entry, at)?,
             ActionEntry::Restart(entry) => {
                 self.bridge(&path::key(at, "bridge"), "there is no bridge to restart")?;
@@ -221,21 +229,6 @@ impl Timeline<'_> {
             self.sbatch_more(&mut job, entry, at)?;
         }
         Ok(job)
-    }
-
-    fn slurm_job(&self, entry: &SlurmJobEntry, at: &str) -> Result<Action, ScenarioError> {
-        let change = match (entry.priority, entry.state) {
-            (Some(priority), None) => JobChange::Priority(priority),
-            (None, Some(JobStateEntry::Hold)) => JobChange::Hold,
-            (None, Some(JobStateEntry::Release)) => JobChange::Release,
-            (None, None) | (Some(_), Some(_)) => {
-                return Err(self
-                    .source
-                    .at(at, "a job gets one change")
-                    .hinted("write `priority: 1000`, or `state: hold`, or `state: release`"));
-            }
-        };
-        Ok(Action::SlurmJob(entry.job.clone(), change))
     }
 
     /// Partitions and nodes that the flags name must exist.

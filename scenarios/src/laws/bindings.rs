@@ -91,7 +91,9 @@ impl Bindings {
         let object = Object(&change.object);
         match change.resource {
             "nodes" => self.names.learn_node(object),
-            "podgroups.scheduling.x-k8s.io" => self.learn_group(object),
+            "podgroups.scheduling.x-k8s.io" | "podgroups.scheduling.k8s.io" => {
+                self.groups.insert(object.key(), object.least_members());
+            }
             "pods" => {
                 self.names.learn_worker(object);
                 if object.scheduler() == self.scheduler {
@@ -101,11 +103,6 @@ impl Bindings {
             _ => {}
         }
         vec![]
-    }
-
-    fn learn_group(&mut self, group: Object<'_>) {
-        let least = group.at(&["spec", "minMember"]).and_then(Value::as_u64).unwrap_or(1);
-        self.groups.insert(group.key(), least);
     }
 
     fn pod(&mut self, change: &Change, pod: Object<'_>, slurm: &Slurmctld) -> Vec<String> {
@@ -155,8 +152,11 @@ impl Bindings {
 
     /// I2: the job holds room for the gang's least number of members.
     fn check_gang(&self, pod: Object<'_>, job: JobId, slurm: &Slurmctld) -> Option<String> {
-        let group = format!("{}/{}", pod.namespace(), pod.gang()?);
-        let least = *self.groups.get(&group)?;
+        let group = pod.pod_group().map(|group| format!("{}/{group}", pod.namespace()));
+        let least = match group {
+            Some(group) => *self.groups.get(&group)?,
+            None => pod.group_size()?,
+        };
         let has_room = self.known(pod, job).is_some_and(|nodes| !nodes.is_empty());
         let job = slurm.job(job)?;
         let pods = mark(&job.submission.admin_comment)?.pods;

@@ -262,6 +262,7 @@ impl Bounds {
     fn judge_served(&self, key: &Key, uid: &str, api: &KubeApi) -> Option<String> {
         let pod = find(api, key).filter(|pod| pod.uid() == uid)?;
         let is_served = self.submitted.contains(key)
+            || pod.job().is_some()
             || pod.waits_because().is_some()
             || pod.is_terminating()
             || pod.is_terminal()

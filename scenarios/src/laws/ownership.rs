@@ -1,4 +1,4 @@
-//! I6: nothing is cancelled, drained or resumed that isn't ours.
+//! I6: nothing is cancelled, drained, resumed, described or deleted that isn't ours.
 //!
 //! Looked at when the request arrives, against what is true there and then.
 
@@ -23,7 +23,11 @@ impl Ownership {
             | SlurmRequest::Remark { job, .. }
             | SlurmRequest::Revise { job, .. } => self.job(*job, slurm),
             SlurmRequest::UpdateNode { node, state, .. } => Self::node(node, *state, slurm),
+            SlurmRequest::DescribeNode { node, .. } => self.external(node, "described", slurm),
+            SlurmRequest::DeleteNode(node) => self.external(node, "deleted", slurm),
             SlurmRequest::Submit(_)
+            | SlurmRequest::CreateNode { .. }
+            | SlurmRequest::Reservations
             | SlurmRequest::Ping
             | SlurmRequest::TestToken
             | SlurmRequest::JobStates
@@ -36,7 +40,21 @@ impl Ownership {
     fn job(&self, job: JobId, slurm: &Slurmctld) -> Option<String> {
         let comment = &slurm.job(job)?.submission.admin_comment;
         let is_ours = is_marked(comment, &self.cluster);
-        (!is_ours).then(|| format!("I6: the bridge ended or changed job {job}, which is not its own"))
+        (!is_ours)
+            .then(|| format!("I6: the bridge ended or changed job {job}, which is not its own"))
+    }
+
+    /// An external node that was made at run time, with our feature. One without any may be adopted,
+    /// and is never deleted.
+    fn external(&self, node: &SlurmNode, verb: &str, slurm: &Slurmctld) -> Option<String> {
+        let found = slurm.node(node)?;
+        let marks: Vec<&str> =
+            found.spec.features.iter().filter_map(|it| it.strip_prefix("drawbridge-")).collect();
+        let adopts = verb == "described" && marks.is_empty();
+        let is_ours = found.is_external()
+            && found.state_flags().contains(&"DYNAMIC_NORM")
+            && (adopts || marks == [self.cluster.as_str()]);
+        (!is_ours).then(|| format!("I6: the bridge {verb} node {node}, which is not its own"))
     }
 
     fn node(node: &SlurmNode, state: NodeTarget, slurm: &Slurmctld) -> Option<String> {

@@ -106,11 +106,9 @@ impl Film {
         let key = |row: &PodRow| (row.namespace.clone(), row.name.clone(), row.created_ms);
         // What is in order already costs the sort next to nothing.
         self.pod_order.sort_by(|a, b| match (first(a), first(b)) {
-            (Some(a), Some(b)) => (&a.namespace, &a.name, a.created_ms).cmp(&(
-                &b.namespace,
-                &b.name,
-                b.created_ms,
-            )),
+            (Some(a), Some(b)) => {
+                (&a.namespace, &a.name, a.created_ms).cmp(&(&b.namespace, &b.name, b.created_ms))
+            }
             (a, b) => a.map(key).cmp(&b.map(key)),
         });
     }

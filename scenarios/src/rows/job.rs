@@ -36,7 +36,6 @@ pub(super) fn job_row(now: Time, job: &Job, slurm: &Slurmctld) -> JobRow {
     }
 }
 
-
 /// The parts that count, each with its name.
 #[expect(clippy::cast_possible_truncation, reason = "sprio prints whole numbers too")]
 fn named(factors: &PriorityFactors) -> Vec<(String, i64)> {

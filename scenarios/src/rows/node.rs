@@ -33,6 +33,8 @@ pub(super) fn slurm_node_row(node: &Node, kube: Option<Object<'_>>, slurm: &Slur
         cordoned: kube.is_some_and(Object::is_cordoned),
         partitions: node.partitions.iter().map(|it| it.as_str().to_owned()).collect(),
         switch: kube.and_then(switch),
+        conditions: kube.map(Object::slurm_conditions).unwrap_or_default(),
+        taints: kube.map(Object::taints).unwrap_or_default(),
         cpus: node.spec.cpus,
         cpus_alloc: node.usage.cpus,
         memory_mb: node.spec.memory_mib,
@@ -73,6 +75,8 @@ pub(crate) fn kube_node_row(node: Object<'_>) -> NodeRow {
         cordoned: node.is_cordoned(),
         partitions: vec![],
         switch: switch(node),
+        conditions: node.slurm_conditions(),
+        taints: node.taints(),
         cpus: capacity("cpu").map_or(0, |cpus| cpus.ceil_units().try_into().unwrap_or(u32::MAX)),
         cpus_alloc: 0,
         memory_mb: capacity("memory").map_or(0, drawbridge_sim::Quantity::ceil_mib),
@@ -89,6 +93,8 @@ pub(crate) fn kube_node_row(node: Object<'_>) -> NodeRow {
 pub(crate) fn join(row: &mut NodeRow, kube: Object<'_>) {
     row.name = kube.name().to_owned();
     row.cordoned = kube.is_cordoned();
+    row.conditions = kube.slurm_conditions();
+    row.taints = kube.taints();
     row.switch = switch(kube).or(row.switch.take());
 }
 

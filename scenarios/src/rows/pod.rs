@@ -35,6 +35,7 @@ pub(crate) fn pod_row(pod: Object<'_>) -> PodRow {
         mpi: None,
         labels: labels(pod),
         scheduler: own(pod.scheduler()),
+        conditions: pod.slurm_conditions(),
         terminating: pod.is_terminating(),
         created_ms: Time::ZERO,
         bound_ms: None,
@@ -49,7 +50,6 @@ fn reason_word(message: &str) -> Option<String> {
     let word = after.and_then(|after| after.split([' ', '(', ',']).next());
     Some(word.unwrap_or("Unschedulable").to_owned())
 }
-
 
 fn labels(pod: Object<'_>) -> BTreeMap<String, String> {
     let labels = pod.at(&["metadata", "labels"]).and_then(serde_json::Value::as_object);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drawbridge_core::Input;
 use drawbridge_fakes::{Method, Request, Response};
-use drawbridge_sim::{JobUpdate, SlurmNode, Time, UserName};
+use drawbridge_sim::{SlurmNode, Time, UserName};
 use serde_json::{Value, json};
 
 use super::{World, process::Process};
@@ -12,7 +12,7 @@ use crate::{
     fault::Fault,
     log::Line,
     record::{Actor, Subject},
-    scenario::{Action, CrashPoint, JobChange, NodeChange, ObjectRef, Step},
+    scenario::{Action, CrashPoint, NodeChange, ObjectRef, Step},
 };
 
 /// Who plays the steps on the Kubernetes side.
@@ -62,14 +62,14 @@ impl World {
                 let body = json!({ "spec": { "replicas": replicas } });
                 self.ask("scale", object, Method::MergePatch, "/scale", Some(body));
             }
-            Action::Patch(object, patch) => {
-                self.ask("patch", object, Method::MergePatch, "", Some(patch.clone()));
+            Action::Patch(object, part, patch) => {
+                self.ask("patch", object, Method::MergePatch, part, Some(patch.clone()));
             }
             Action::Cordon(node, on) => self.cordon(node, *on),
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
-            Action::SlurmJob(job, change) => self.change_slurm_job(job, *change),
+            Action::Scontrol(command) => self.scontrol(command),
             Action::Slurmrestd(change) => {
                 let text = self.rest.change(change);
                 self.reach(text);
@@ -115,7 +115,7 @@ impl World {
     }
 
     /// Somebody said no to a step. That fails the run, unless the step says that it may be so.
-    fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
+    pub(super) fn refuse(&mut self, subject: Subject, text: impl Into<String>) {
         let text = text.into();
         self.refusals += 1;
         match self.script.last() {
@@ -129,6 +129,7 @@ impl World {
     /// Creates an object, or replaces the one that has its name.
     pub(super) fn apply(&mut self, object: &Value) {
         let Some(of) = ObjectRef::of(object) else { return };
+        let object = &self.with_owners(object.clone());
         let create = Request::new(ADMIN, Method::Post, of.collection()).with_body(object.clone());
         let mut response = self.kube(&create);
         if response.status == 409 {
@@ -137,6 +138,22 @@ impl World {
             response = self.kube(&patch);
         }
         self.tell_refusal("apply", &of, &response);
+    }
+
+    /// An owner is known by its uid, which nobody can write down beforehand: one that is named by version,
+    /// kind and name alone gets the uid of whoever has that name now.
+    fn with_owners(&mut self, mut object: Value) -> Value {
+        let namespace = object["metadata"]["namespace"].clone();
+        let owners = object["metadata"]["ownerReferences"].as_array_mut();
+        for owner in owners.into_iter().flatten().filter(|owner| owner["uid"].is_null()) {
+            let mut named = owner.clone();
+            named["metadata"] = json!({ "namespace": namespace, "name": owner["name"] });
+            if let Some(of) = ObjectRef::of(&named) {
+                let found = self.kube(&Request::new(ADMIN, Method::Get, of.path("")));
+                owner["uid"] = found.body["metadata"]["uid"].clone();
+            }
+        }
+        object
     }
 
     fn ask(&mut self, verb: &str, of: &ObjectRef, method: Method, sub: &str, body: Option<Value>) {
@@ -174,24 +191,15 @@ impl World {
         }
     }
 
-    /// The live jobs of this name or number. None is a refusal.
-    fn live_jobs(&mut self, which: &str, what: &str) -> Vec<drawbridge_sim::JobId> {
-        let is_meant = |job: &&drawbridge_sim::Job| {
-            job.submission.name == which || job.id.to_string() == which
-        };
-        let live = self.slurm.ctld().jobs().filter(is_meant).filter(|job| !job.state.is_end());
-        let jobs: Vec<_> = live.map(|job| job.id).collect();
-        if jobs.is_empty() {
-            let text = format!("ran {what} for {which}, but Slurm has no such live job");
-            self.refuse(Subject::Twin, text);
-        }
-        jobs
-    }
-
     /// Cancels the live jobs of this name or number.
     fn scancel(&mut self, which: &str) {
+        let jobs = self.live_jobs(which);
+        if jobs.is_empty() {
+            let text = format!("ran scancel for {which}, but Slurm has no such live job");
+            self.refuse(Subject::Twin, text);
+        }
         let (now, root) = (self.now, UserName::from("root"));
-        for job in self.live_jobs(which, "scancel") {
+        for job in jobs {
             self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
             if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.cancel(now, job, &root)) {
                 self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
@@ -199,31 +207,13 @@ impl World {
         }
     }
 
-    /// Changes the live jobs of this name or number.
-    fn change_slurm_job(&mut self, which: &str, change: JobChange) {
-        let (now, root) = (self.now, UserName::from("root"));
-        for job in self.live_jobs(which, "scontrol") {
-            let (update, text) = match change {
-                JobChange::Priority(priority) => (
-                    JobUpdate { priority: Some(priority), ..JobUpdate::default() },
-                    format!("ran scontrol update job={job} priority={priority}"),
-                ),
-                JobChange::Hold => (
-                    JobUpdate { hold: Some(true), ..JobUpdate::default() },
-                    format!("ran scontrol hold {job}"),
-                ),
-                JobChange::Release => (
-                    JobUpdate { hold: Some(false), ..JobUpdate::default() },
-                    format!("ran scontrol release {job}"),
-                ),
-            };
-            self.note(Line::story(Actor::User, Subject::Job(job), text));
-            let changed =
-                self.slurm.with_ctld(now, |ctld| ctld.update_job(now, job, &update, &root));
-            if let Err(error) = changed {
-                self.refuse(Subject::Job(job), format!("scontrol failed for job {job}: {error}"));
-            }
-        }
+    /// The live jobs of this name or number.
+    pub(super) fn live_jobs(&self, which: &str) -> Vec<drawbridge_sim::JobId> {
+        let is_meant = |job: &&drawbridge_sim::Job| {
+            job.submission.name == which || job.id.to_string() == which
+        };
+        let jobs = self.slurm.ctld().jobs().filter(is_meant);
+        jobs.filter(|job| !job.state.is_end()).map(|job| job.id).collect()
     }
 
     fn change_slurm_node(&mut self, node: &str, change: &NodeChange) {

@@ -17,6 +17,9 @@ use crate::{
     record::{Actor, Level, Subject},
 };
 
+/// The variables that the story tells.
+const SHOWN: [&str; 5] =
+    ["SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"];
 /// The condition by which an MPI rank says that it waits for the others.
 const BARRIER: &str = "drawbridge.dev/Barrier";
 
@@ -153,7 +156,8 @@ fn pod_turn(before: Object<'_>, pod: Object<'_>, user: &str) -> Option<String> {
     if before.phase() != pod.phase() {
         let why =
             pod.text(&["status", "reason"]).map(|reason| format!(": {reason}")).unwrap_or_default();
-        return Some(format!("pod {key} is {}{why}", pod.phase()));
+        let shown = if pod.phase() == "Running" { environment(pod) } else { String::new() };
+        return Some(format!("pod {key} is {}{why}{shown}", pod.phase()));
     }
     if let (None, Some(node)) = (before.node(), pod.node()) {
         let job = pod.text(&["metadata", "annotations", "slurm.job.id"]).zip(pod.slurm_node());
@@ -177,6 +181,19 @@ fn pod_turn(before: Object<'_>, pod: Object<'_>, user: &str) -> Option<String> {
     Some(format!("pod {key} waits: {reason}"))
 }
 
+/// What the first container finds of Slurm's variables: a kubelet takes them from annotations.
+fn environment(pod: Object<'_>) -> String {
+    let env = pod.0["spec"]["containers"][0]["env"].as_array();
+    let found = env.into_iter().flatten().filter_map(|it| {
+        let name = it["name"].as_str().filter(|name| SHOWN.contains(name))?;
+        let path = it["valueFrom"]["fieldRef"]["fieldPath"].as_str()?;
+        let key = path.strip_prefix("metadata.annotations['")?.strip_suffix("']")?;
+        Some(format!("{name}={}", pod.annotation(key).unwrap_or_default()))
+    });
+    let found: Vec<_> = found.collect();
+    if found.is_empty() { String::new() } else { format!(" ({})", found.join(" ")) }
+}
+
 fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
     let name = node.name();
     match (before.is_cordoned(), node.is_cordoned()) {
@@ -198,7 +215,7 @@ fn node_turn(before: Object<'_>, node: Object<'_>) -> Option<String> {
 fn is_told(kind: &str) -> bool {
     let kinds = ["Job", "Deployment", "PodGroup", "StatefulSet", "DaemonSet", "CronJob"];
     let more = ["JobSet", "LeaderWorkerSet", "HorizontalPodAutoscaler", "PersistentVolumeClaim"];
-    kinds.contains(&kind) || more.contains(&kind)
+    kinds.contains(&kind) || more.contains(&kind) || kind == "ResourceClaim"
 }
 
 fn end_turn(before: Object<'_>, job: Object<'_>, kind: &str, ends: &[&str]) -> Option<String> {

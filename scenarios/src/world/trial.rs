@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_bridge::slurm::encode;
 use drawbridge_core::{Effect, Input, KubeReply, Lost, SlurmFault, StreamId, WatchEvent};
 use drawbridge_fakes::{self as fakes, Response, Trouble};
 use drawbridge_sim::{EventQueue, NodeUpdate, SlurmNode, Span, Time};
@@ -302,11 +303,16 @@ pub(super) fn unsent(now: Time, effect: &Effect) -> Option<Input> {
             let outcome = Err(SlurmFault::Unreachable { why });
             Some(Input::SlurmReplied { call: *call, outcome })
         }
+        // The version has no such request: whoever would send it knows at once.
+        Effect::Slurm { call, via, request, .. } => {
+            let unserved = encode(request, via.version).err()?;
+            let outcome = Err(SlurmFault::Refused { number: 0, text: unserved.to_string() });
+            Some(Input::SlurmReplied { call: *call, outcome })
+        }
         Effect::Kube { call, limits, .. } if limits.send_by < now => {
             Some(Input::KubeReplied { call: *call, outcome: Err(Lost { why }) })
         }
-        Effect::Slurm { .. }
-        | Effect::Kube { .. }
+        Effect::Kube { .. }
         | Effect::KubeWatch { .. }
         | Effect::Unwatch { .. }
         | Effect::WakeAt(_)

@@ -102,8 +102,8 @@ pub(super) const GLOBAL: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const NODE: &[&str] = &[
     "NodeName", "BcastAddr", "Boards", "CoreSpecCount", "CoresPerSocket", "CpuBind", "CPUs",
-    "CpuSpecList", "Features", "Feature", "Gres", "MemSpecLimit", "NodeAddr", "NodeHostname",
-    "Parameters", "Port", "Procs", "RealMemory", "Reason", "RestrictedCoresPerGPU", "Sockets",
+    "CpuSpecList", "Features", "Feature", "Gres", "GresConf", "MemSpecLimit", "NodeAddr",
+    "NodeHostname", "Parameters", "Port", "Procs", "RealMemory", "Reason", "RestrictedCoresPerGPU", "Sockets",
     "SocketsPerBoard", "State", "ThreadsPerCore", "TmpDisk", "Topology", "Weight",
 ];
 

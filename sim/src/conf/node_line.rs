@@ -95,8 +95,9 @@ impl NodeFields {
             "nodeaddr" => self.addresses = value::hostlist(word)?,
             "nodehostname" => self.hostnames = value::hostlist(word)?,
             "port" => self.ports = read_ports(word)?,
-            // Where to send broadcasts, and how tasks are bound: nothing here depends on it.
-            "bcastaddr" | "cpubind" => {}
+            // Where to send broadcasts, how tasks are bound, and which files the devices that `Gres` counts
+            // have: nothing here depends on it.
+            "bcastaddr" | "cpubind" | "gresconf" => {}
             _ => return known::refuse_or_note(word, known::NODE, "NodeName", notes),
         }
         Ok(())

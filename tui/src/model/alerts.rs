@@ -62,8 +62,7 @@ fn deadlock(scene: Scene<'_>) -> Vec<Alert> {
 
 fn nodes_off(scene: Scene<'_>) -> Option<Alert> {
     let off = scene.nodes().map(|(_, node)| node);
-    let off: Vec<_> =
-        off.filter(|node| node.slurm_name.is_some() && !is_usable(node)).collect();
+    let off: Vec<_> = off.filter(|node| node.slurm_name.is_some() && !is_usable(node)).collect();
     let first = off.first()?;
     let reason = |node: &&&drawbridge_scenarios::NodeRow| {
         let why = node.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();

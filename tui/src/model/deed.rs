@@ -93,10 +93,10 @@ impl Deed {
             }
             Self::Cancel(job) => format!("scancel: \"{job}\""),
             Self::Priority(job, priority) => {
-                format!("slurmJob: {{job: \"{job}\", priority: {priority}}}")
+                format!("scontrol: update JobId={job} Priority={priority}")
             }
-            Self::Hold(job) => format!("slurmJob: {{job: \"{job}\", state: hold}}"),
-            Self::Release(job) => format!("slurmJob: {{job: \"{job}\", state: release}}"),
+            Self::Hold(job) => format!("scontrol: hold {job}"),
+            Self::Release(job) => format!("scontrol: release {job}"),
             Self::Kill(node) => node_step(node, "down", Some("killed")),
             Self::Drain(node, reason) => node_step(node, "drain", Some(reason)),
             Self::Resume(node) => node_step(node, "resume", None),
@@ -183,7 +183,7 @@ mod tests {
             (submit(None, None),                  r#"sbatch: {flags: "-N2 -J a: b"}"#),
             (submit(Some("al"), Some("10m")),     r#"sbatch: {flags: "-N2 -J a: b", user: al, runtime: "10m"}"#),
             (Deed::Cancel(JobId(3)),              r#"scancel: "3""#),
-            (Deed::Priority(JobId(3), 9),         r#"slurmJob: {job: "3", priority: 9}"#),
+            (Deed::Priority(JobId(3), 9),         "scontrol: update JobId=3 Priority=9"),
             (Deed::Kill("n1".to_owned()),         "slurmNode: {name: n1, state: down, reason: killed}"),
             (Deed::Drain("n1".to_owned(), "no disk".to_owned()), r#"slurmNode: {name: n1, state: drain, reason: "no disk"}"#),
             (Deed::Cordon("n1".to_owned(), true), "cordon: n1"),

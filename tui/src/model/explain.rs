@@ -73,9 +73,7 @@ pub(crate) fn subject_key(scene: Scene<'_>, subject: &Subject) -> Option<Key> {
         }
         Subject::Job(id) => scene.job(*id).map(|(_, job)| Key::Job(job.job_id)),
         Subject::KubeNode(name) => scene.node(name).map(|node| Key::Node(node.name.clone())),
-        Subject::SlurmNode(name) => {
-            scene.slurm_node(name).map(|node| Key::Node(node.name.clone()))
-        }
+        Subject::SlurmNode(name) => scene.slurm_node(name).map(|node| Key::Node(node.name.clone())),
         Subject::Object(_) | Subject::Bridge | Subject::Twin => None,
     }
 }

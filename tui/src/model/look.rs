@@ -35,10 +35,10 @@ impl Model {
 
     fn focus_on_selection(&mut self) {
         let undo = self.tab == Tab::Events && self.focus.is_some();
-        let selected = self.explanation.as_ref().map(|it| Focus {
-            title: it.title.clone(),
-            subjects: it.subjects.clone(),
-        });
+        let selected = self
+            .explanation
+            .as_ref()
+            .map(|it| Focus { title: it.title.clone(), subjects: it.subjects.clone() });
         self.focus = if undo { None } else { selected };
         if self.focus.is_some() {
             self.go_to_tab(Tab::Events);
@@ -100,11 +100,11 @@ impl Model {
         use super::{list::Key, rows::Item};
         let gang_of_selection = match self.selected().and_then(|at| self.key_at(at)) {
             Some(Key::Gang(namespace, name)) => Some((namespace, name)),
-            Some(Key::Pod(uid)) => self.scene().pod(&uid).and_then(|pod| {
-                Some((pod.namespace.clone(), super::gang::gang_of(pod)?))
-            }),
-            Some(Key::Job(_) | Key::Node(_) | Key::Record(_) | Key::Pair(_))
-            | None => None,
+            Some(Key::Pod(uid)) => self
+                .scene()
+                .pod(&uid)
+                .and_then(|pod| Some((pod.namespace.clone(), super::gang::gang_of(pod)?))),
+            Some(Key::Job(_) | Key::Node(_) | Key::Record(_) | Key::Pair(_)) | None => None,
         };
         if one {
             let Some(gang) = gang_of_selection else { return };
@@ -163,7 +163,9 @@ impl Model {
         self.list_mut().sort = sort;
         match sort {
             Some((name, false)) => self.say(Tone::Plain, format!("Ordered by {name}.")),
-            Some((name, true)) => self.say(Tone::Plain, format!("Ordered by {name}, from the end.")),
+            Some((name, true)) => {
+                self.say(Tone::Plain, format!("Ordered by {name}, from the end."))
+            }
             None => self.say(Tone::Plain, "In the usual order."),
         }
     }
@@ -257,7 +259,12 @@ impl Model {
         let chain = it.chain.iter().filter_map(|seq| self.reel.film.record(u64::from(*seq)));
         let chain = chain.map(|it| format!("{}  {:<7}  {}", it.at, it.actor.name(), it.text));
         let lines = [it.title.clone()].into_iter().chain(it.why.iter().cloned());
-        lines.chain(it.needs.iter().cloned()).chain(facts).chain(chain).collect::<Vec<_>>().join("\n")
+        lines
+            .chain(it.needs.iter().cloned())
+            .chain(facts)
+            .chain(chain)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 

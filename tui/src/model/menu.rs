@@ -1,6 +1,9 @@
 //! A list to choose from, over the screen.
 
-use super::{deed::Deed, msg::{Msg, MenuKind}};
+use super::{
+    deed::Deed,
+    msg::{MenuKind, Msg},
+};
 
 /// A menu.
 #[derive(Clone, Debug, PartialEq)]

@@ -109,7 +109,10 @@ impl Model {
         self.tried = None;
         self.playhead.event = self.playhead.event.min(events);
         if let Some(changed) = self.changes.last() {
-            let text = format!("Changed: {}. Go on with l or space; :save keeps it, u undoes it.", changed.words);
+            let text = format!(
+                "Changed: {}. Go on with l or space; :save keeps it, u undoes it.",
+                changed.words
+            );
             self.say(Tone::Good, text);
         }
     }

@@ -11,8 +11,9 @@
 use drawbridge_sim::{Span, Time};
 
 /// Virtual milliseconds per second of ours.
-const SPEEDS: [u64; 12] =
-    [100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 3_600_000, 86_400_000];
+const SPEEDS: [u64; 12] = [
+    100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 3_600_000, 86_400_000,
+];
 /// At the speed that we choose, a run takes at most this long.
 const PATIENCE_SECS: u64 = 60;
 

@@ -181,8 +181,7 @@ impl Model {
             let mut text = String::new();
             super::columns::jobs::hay(job, &mut text);
             let filter = &self.list().filter;
-            filter.is_empty()
-                || filter.passes(super::filter::Hay { text: &text, labels: None })
+            filter.is_empty() || filter.passes(super::filter::Hay { text: &text, labels: None })
         };
         if self.all {
             let jobs = scene.jobs().filter(|(_, job)| passes(job));

@@ -56,12 +56,7 @@ pub(crate) struct Wish<'a> {
 
 impl Rows {
     /// What a tab lists. Records are found elsewhere.
-    pub(crate) fn of(
-        tab: Tab,
-        scene: Scene<'_>,
-        other: Option<Scene<'_>>,
-        wish: Wish<'_>,
-    ) -> Self {
+    pub(crate) fn of(tab: Tab, scene: Scene<'_>, other: Option<Scene<'_>>, wish: Wish<'_>) -> Self {
         match tab {
             Tab::Pods => pods(scene, wish),
             Tab::Jobs => jobs(scene, wish),
@@ -194,9 +189,8 @@ fn with_members(scene: Scene<'_>, line: Item) -> Vec<Item> {
 
 fn jobs(scene: Scene<'_>, wish: Wish<'_>) -> Rows {
     let mut sieve = Sieve::new(&wish.list.filter);
-    let is_fault = |job: &JobRow| {
-        is_waiting(job) || (job.end_ms.is_some() && job.state != "COMPLETED")
-    };
+    let is_fault =
+        |job: &JobRow| is_waiting(job) || (job.end_ms.is_some() && job.state != "COMPLETED");
     let mut total = 0;
     let mut items = vec![];
     for (slot, job) in scene.jobs() {
@@ -301,9 +295,8 @@ fn sort<'a, T: 'a, L: std::borrow::Borrow<T>>(
 ) {
     let Some((name, reverse)) = sorted_by(columns, list) else { return };
     let Some(column) = columns.iter().find(|column| column.name == name) else { return };
-    let key = |item: &Item| -> Option<Sort> {
-        row(item).map(|row| column.key(scene, row.borrow()))
-    };
+    let key =
+        |item: &Item| -> Option<Sort> { row(item).map(|row| column.key(scene, row.borrow())) };
     items.sort_by_cached_key(key);
     if reverse {
         items.reverse();

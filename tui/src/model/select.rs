@@ -95,17 +95,14 @@ impl Model {
 
     /// What is selected: what a record is about, rather than the record.
     pub(crate) fn selection(&self) -> Option<Key> {
-        let key = self.selected().and_then(|at| self.key_at(at)).or_else(|| self.subject.clone())?;
+        let key =
+            self.selected().and_then(|at| self.key_at(at)).or_else(|| self.subject.clone())?;
         match key {
             Key::Record(seq) => {
                 let record = self.reel.film.record(seq)?;
                 super::explain::subject_key(self.scene(), record.subject)
             }
-            Key::Pod(_)
-            | Key::Gang(..)
-            | Key::Job(_)
-            | Key::Node(_)
-            | Key::Pair(_) => Some(key),
+            Key::Pod(_) | Key::Gang(..) | Key::Job(_) | Key::Node(_) | Key::Pair(_) => Some(key),
         }
     }
 

@@ -125,9 +125,7 @@ impl Model {
                 let choices = job.map(|job| self.job_deeds(job)).unwrap_or_default();
                 (format!("Gang {namespace}/{name}"), choices)
             }
-            Some(Key::Record(_) | Key::Pair(_)) | None => {
-                ("The run".to_owned(), vec![])
-            }
+            Some(Key::Record(_) | Key::Pair(_)) | None => ("The run".to_owned(), vec![]),
         };
         let always = [
             Choice::typed("submit a Slurm job …", "submit runtime=10m -N1 -J new".to_owned()),

@@ -1,12 +1,6 @@
 //! Does what the model wants done.
 
-use std::{
-    cell::RefCell,
-    fs,
-    io,
-    path::Path,
-    rc::Rc,
-};
+use std::{cell::RefCell, fs, io, path::Path, rc::Rc};
 
 use crossterm::{
     clipboard::CopyToClipboard,
@@ -66,7 +60,9 @@ impl Doer {
             Effect::Cast(path) => self.cast(path.as_deref(), model),
             Effect::Write(path, text) => {
                 let written = fs::write(&path, text);
-                written.map(|()| format!("Saved: {}", path.display())).map_err(|it| failed(&path, &it))
+                written
+                    .map(|()| format!("Saved: {}", path.display()))
+                    .map_err(|it| failed(&path, &it))
             }
             Effect::Retell { at, deed, text } => {
                 return self.order(model, Order::Retell { at, deed, text });

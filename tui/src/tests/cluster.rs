@@ -175,6 +175,7 @@ fn ring(event: u64, rank: u64) -> PodRow {
         }),
         labels: BTreeMap::from([("app".to_owned(), "ring".to_owned())]),
         scheduler: "slurm-bridge-scheduler".to_owned(),
+        conditions: vec![],
         terminating: false,
         created_ms: Time::from_ms(10_000),
         bound_ms: bound.then_some(Time::from_ms(601_000)),
@@ -200,6 +201,7 @@ fn serving(event: u64) -> PodRow {
         reason: None,
         message: None,
         scheduler: "default-scheduler".to_owned(),
+        conditions: vec![],
         created_ms: Time::from_ms(60_000),
         ..ring(0, 0)
     }
@@ -328,6 +330,8 @@ fn node(i: u32, cpus: Vec<Option<JobId>>, gpus: Vec<Option<JobId>>) -> NodeRow {
         cordoned: false,
         partitions: vec!["batch".to_owned()],
         switch: None,
+        conditions: vec![],
+        taints: vec![],
         cpus: cpus.len() as u32,
         cpus_alloc: cpus_alloc as u32,
         memory_mb: cpus.len() as u64 * 4096,

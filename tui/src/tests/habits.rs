@@ -40,7 +40,10 @@ fn a_wrong_command_is_kept_and_explained() {
     let model = with(&[], command("drainn compute-0"));
     let prompt = model.prompt.unwrap();
     assert_eq!(prompt.text, "drainn compute-0");
-    assert_eq!(prompt.note, Some(Note::Wrong("there is no command `drainn`; `help` lists all".into())));
+    assert_eq!(
+        prompt.note,
+        Some(Note::Wrong("there is no command `drainn`; `help` lists all".into()))
+    );
 }
 
 #[test]
@@ -99,7 +102,8 @@ fn jobs_are_ordered_by_any_column_and_from_either_end() {
 
 #[test]
 fn columns_are_chosen_from_a_menu() {
-    let shown = |model: &Model| export::text(&export::picture(model)).lines().nth(2).unwrap().to_owned();
+    let shown =
+        |model: &Model| export::text(&export::picture(model)).lines().nth(2).unwrap().to_owned();
     let open = [events(SERVING), Msg::Tab(Tab::Jobs), Msg::Menu(MenuKind::Columns)];
     // The second column is taken away; PRIORITY is shown though the screen is narrow.
     let mut msgs = vec![Msg::Move(1), Msg::Accept];
@@ -188,7 +192,8 @@ fn a_run_that_goes_on_is_followed_from_its_end() {
     assert!(model.playhead.following);
     assert_eq!(model.playhead.event, 20);
     let now = Time::from_ms(1_800_000);
-    let next = drawbridge_scenarios::recording::Chunk { records: rest, changes: late, now, ending: None };
+    let next =
+        drawbridge_scenarios::recording::Chunk { records: rest, changes: late, now, ending: None };
     model.update(Msg::News(News::Chunk(0, next)));
     assert_eq!((model.playhead.event, model.playhead.now), (25, now));
     model.update(Msg::Step(crate::model::msg::Stride::Events(-1)));

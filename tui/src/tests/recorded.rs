@@ -66,7 +66,8 @@ fn a_run_looks_the_same_forwards_and_backwards() {
     model.update(Msg::Why);
     let draw = |model: &Model| export::text(&picture(model, (120, 40)));
     let mut screens = Vec::new();
-    let tabs = [Tab::Overview, Tab::Pods, Tab::Jobs, Tab::Nodes, Tab::Timeline, Tab::Gangs, Tab::Events];
+    let tabs =
+        [Tab::Overview, Tab::Pods, Tab::Jobs, Tab::Nodes, Tab::Timeline, Tab::Gangs, Tab::Events];
     let n_screens = model.reel.film.len() as usize / STRIDE as usize;
     for tab in tabs.into_iter().cycle().take(n_screens) {
         model.update(Msg::Tab(tab));

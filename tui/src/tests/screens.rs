@@ -140,11 +140,10 @@ fn the_bar_shows_speed_time_and_event() {
 
 #[test]
 fn the_bar_marks_what_was_kept_and_what_people_did() {
-    let shown = screen(LARGE, &[
-        Msg::Step(Stride::Seconds(900)),
-        Msg::Bookmark("here".to_owned()),
-        Msg::Start,
-    ]);
+    let shown = screen(
+        LARGE,
+        &[Msg::Step(Stride::Seconds(900)), Msg::Bookmark("here".to_owned()), Msg::Start],
+    );
     insta::assert_snapshot!(shown.lines().nth(38).unwrap_or_default(), @"");
 }
 
@@ -203,7 +202,8 @@ fn without_colour_no_cell_has_any() {
         let theme = Msg::Theme(Some(ThemeName::Mono));
         let model = after(&[WAIT, Msg::Tab(tab), Msg::Why, theme]);
         let shown = picture(&model, LARGE);
-        let plain = |cell: &ratatui::buffer::Cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset);
+        let plain =
+            |cell: &ratatui::buffer::Cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset);
         assert!(shown.content.iter().all(plain), "{}", tab.name());
     }
 }

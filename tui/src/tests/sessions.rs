@@ -115,8 +115,7 @@ fn a_change_that_can_not_be_made_says_why() {
 
 #[test]
 fn what_would_let_a_gang_start_is_tried_on_copies_of_the_world() {
-    let mut session =
-        Session::new(vec![library("mpi_podgroup")], &options(), &script("")).unwrap();
+    let mut session = Session::new(vec![library("mpi_podgroup")], &options(), &script("")).unwrap();
     session.play(&script("2 t 5m Enter !"), |_, _| {}).unwrap();
     let tried = session.model.tried.as_ref().unwrap();
     let told = tried.verdicts.as_ref().unwrap().iter().map(|it| match it.starts_after {

@@ -63,7 +63,7 @@ fn check(rows: &[(&str, Vec<Msg>, &str)]) {
 fn time_moves_as_asked_and_stays_within_the_run() {
     let tick = |secs| Msg::Tick(Span::secs(secs));
     let time = |answer| typed(Question::Time, answer, Msg::Accept);
-    let back = |n| Msg::Step(Stride::Events(-n));
+    let back = |n: i64| Msg::Step(Stride::Events(-n));
     let cycles = |n| Msg::Step(Stride::Cycles(n));
     let seconds = |n| Msg::Step(Stride::Seconds(n));
     #[rustfmt::skip]
@@ -194,8 +194,7 @@ fn the_chain_of_a_pod_includes_its_job_and_ends_now() {
 
 #[test]
 fn scrolling_starts_over_with_another_selection() {
-    let mut model =
-        after(&[events(SERVING), Msg::Tab(Tab::Pods), Msg::Why, Msg::Scroll(9999)]);
+    let mut model = after(&[events(SERVING), Msg::Tab(Tab::Pods), Msg::Why, Msg::Scroll(9999)]);
     assert!(0 < model.detail_scroll && model.detail_scroll < 100);
     model.update(Msg::Move(1));
     assert_eq!(model.detail_scroll, 0);

@@ -28,12 +28,8 @@ pub(super) fn scrub(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
     };
     let left = format!(" {mode} {:>5}  {} ", head.speed(), screen.scene.stamp(head.now));
     let goes_on = if screen.model.reel.is_over() { "" } else { "…" };
-    let right = format!(
-        " {}  event {}/{}{goes_on} ",
-        screen.scene.stamp(head.end),
-        head.event,
-        head.len
-    );
+    let right =
+        format!(" {}  event {}/{}{goes_on} ", screen.scene.stamp(head.end), head.event, head.len);
     let [left_area, track_area, right_area] = Layout::horizontal([
         Constraint::Length(columns(&left)),
         Constraint::Fill(1),

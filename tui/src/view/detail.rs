@@ -113,9 +113,7 @@ fn stages(screen: &Screen<'_>, it: &Explanation, room: u16) -> Vec<Line<'static>
     let mut before = None;
     for stage in &it.stages {
         let (text, tone) = match (stage.at, before) {
-            (Some(at), None) => {
-                (format!("{} {}", stage.name, screen.scene.stamp(at)), Tone::Good)
-            }
+            (Some(at), None) => (format!("{} {}", stage.name, screen.scene.stamp(at)), Tone::Good),
             (Some(at), Some(earlier)) => {
                 (format!("{} +{}", stage.name, kubectl(at - earlier)), Tone::Good)
             }

@@ -28,8 +28,7 @@ pub(super) fn draw(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
     let (Some(other), Some(there)) = (&screen.model.other, screen.model.other_scene()) else {
         return;
     };
-    let [top, list] =
-        Layout::vertical([Constraint::Length(8), Constraint::Fill(1)]).areas(area);
+    let [top, list] = Layout::vertical([Constraint::Length(8), Constraint::Fill(1)]).areas(area);
     draw_sums(screen, other, there, top, canvas);
     draw_jobs(screen, there, list, canvas);
 }

@@ -92,7 +92,8 @@ fn draw_ranks(screen: &Screen<'_>, gang: &Gang<'_>, area: Rect, canvas: &mut Can
 fn barrier_line(screen: &Screen<'_>, gang: &Gang<'_>) -> Line<'static> {
     let tone = |tone| screen.theme.tone(tone);
     let is_mpi = gang.ranks.iter().any(|pod| pod.mpi.is_some());
-    let mut spans = vec![Span::styled(if is_mpi { "barrier  " } else { "ranks  " }, tone(Tone::Faint))];
+    let mut spans =
+        vec![Span::styled(if is_mpi { "barrier  " } else { "ranks  " }, tone(Tone::Faint))];
     for pod in gang.ranks.iter().take(64) {
         let met = pod.mpi.as_ref().is_some_and(|mpi| mpi.met);
         let runs = pod.phase == "Running";

@@ -73,12 +73,9 @@ pub(super) fn draw(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
     let model = screen.model;
     let what = if model.all { "every job · a: nodes" } else { "nodes · a: every job" };
     let inside = canvas.framed(format!(" Timeline · {what} {}", screen.narrowed()), area);
-    let [lanes, axis, legend] = Layout::vertical([
-        Constraint::Fill(1),
-        Constraint::Length(1),
-        Constraint::Length(1),
-    ])
-    .areas(inside);
+    let [lanes, axis, legend] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(1)])
+            .areas(inside);
     let scale = Scale::new(screen, inside.width.saturating_sub(LABEL));
     let shown = window(model.rows.items.len(), lanes.height, model.selected());
     for (i, row) in shown.zip(lanes.rows()) {
@@ -96,7 +93,8 @@ pub(super) fn draw(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
     }
     draw_now(screen, scale, lanes, canvas);
     canvas.line(axis_line(screen, scale), axis);
-    let text = "A job   ░ waits   ▷ expected   ╌ until its limit   » by backfill   x off   z Z zoom";
+    let text =
+        "A job   ░ waits   ▷ expected   ╌ until its limit   » by backfill   x off   z Z zoom";
     canvas.line(Line::styled(text, screen.theme.tone(Tone::Faint)), legend);
 }
 

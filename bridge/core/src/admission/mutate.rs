@@ -1,8 +1,9 @@
-//! What is changed: the scheduler's name, the node's name, the toleration for Slurm's nodes.
+//! What is changed: the scheduler's name, the node's name, the toleration for Slurm's nodes, and
+//! Slurm's variables in the containers of ranks.
 
 use serde_json::{Value, json};
 
-use super::{allow, in_managed_namespace, scheduler_name};
+use super::{allow, environment, in_managed_namespace, scheduler_name};
 use crate::{base64, config::Config, names::MANAGED_TAINT};
 
 const DEFAULT_SCHEDULER: &str = "default-scheduler";
@@ -52,6 +53,7 @@ fn patch(config: &Config, request: &Value) -> Vec<Value> {
         patch.push(json!({ "op": "remove", "path": NODE_NAME }));
     }
     patch.extend(toleration(config, &pod["spec"]["tolerations"]));
+    patch.extend(environment::variables(config, pod));
     patch
 }
 

@@ -19,30 +19,42 @@ const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 /// The webhook configurations to install.
 pub fn configurations(config: &Config) -> Vec<Value> {
     vec![
-        configuration(config, "MutatingWebhookConfiguration", MUTATE_PATH, &["CREATE"]),
-        configuration(
-            config,
-            "ValidatingWebhookConfiguration",
-            VALIDATE_PATH,
-            &["CREATE", "UPDATE"],
-        ),
+        configuration(config, "MutatingWebhookConfiguration", Calls::MUTATE),
+        configuration(config, "ValidatingWebhookConfiguration", Calls::VALIDATE),
     ]
 }
 
-fn configuration(config: &Config, kind: &str, path: &str, operations: &[&str]) -> Value {
+/// When the API server calls, and where.
+#[derive(Clone, Copy)]
+struct Calls {
+    path: &'static str,
+    operations: &'static [&'static str],
+    resources: &'static [&'static str],
+}
+
+impl Calls {
+    const MUTATE: Self = Self { path: MUTATE_PATH, operations: &["CREATE"], resources: &["pods"] };
+    const VALIDATE: Self = Self {
+        path: VALIDATE_PATH,
+        operations: &["CREATE", "UPDATE"],
+        resources: &["pods", "pods/resize"],
+    };
+}
+
+fn configuration(config: &Config, kind: &str, calls: Calls) -> Value {
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": kind,
         "metadata": { "name": CONFIGURATION },
         "webhooks": [
-            by_namespace(config, path, operations),
-            by_scheduler(config, path, operations),
+            by_namespace(config, calls),
+            by_scheduler(config, calls),
         ],
     })
 }
 
-fn by_namespace(config: &Config, path: &str, operations: &[&str]) -> Value {
-    let mut webhook = webhook(WEBHOOKS[0], path, operations);
+fn by_namespace(config: &Config, calls: Calls) -> Value {
+    let mut webhook = webhook(WEBHOOKS[0], calls);
     webhook["namespaceSelector"] = match config.namespace_selector() {
         Some(selector) => json!(selector),
         None => names(config, "In"),
@@ -50,8 +62,8 @@ fn by_namespace(config: &Config, path: &str, operations: &[&str]) -> Value {
     webhook
 }
 
-fn by_scheduler(config: &Config, path: &str, operations: &[&str]) -> Value {
-    let mut webhook = webhook(WEBHOOKS[1], path, operations);
+fn by_scheduler(config: &Config, calls: Calls) -> Value {
+    let mut webhook = webhook(WEBHOOKS[1], calls);
     if config.namespace_selector().is_none() {
         webhook["namespaceSelector"] = names(config, "NotIn");
     }
@@ -68,14 +80,15 @@ fn names(config: &Config, operator: &str) -> Value {
     }] })
 }
 
-fn webhook(name: &str, path: &str, operations: &[&str]) -> Value {
+fn webhook(name: &str, calls: Calls) -> Value {
+    let Calls { path, operations, resources } = calls;
     json!({
         "name": name,
         "clientConfig": {
             "service": { "namespace": SERVICE.0, "name": SERVICE.1, "path": path },
         },
         "rules": [{
-            "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+            "apiGroups": [""], "apiVersions": ["v1"], "resources": resources,
             "operations": operations, "scope": "Namespaced",
         }],
         "failurePolicy": "Fail",

@@ -26,6 +26,7 @@ macro_rules! keys {
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = keys! {
     "account", "--account", "physics", "an account's name", "Who is charged.";
+    "array-throttle", "--array=…%N", "4", "a whole number of jobs, at least 1", "At most so many jobs of the pod's controller are in Slurm at a time; the others wait for them.";
     "begin", "--begin", "2026-01-02T08:00:00Z", "a time with its zone, such as `2026-01-02T08:00:00Z`, or `now+2hours`", "Not before this time. `now` is when the pod was created.";
     "comment", "--comment", "ticket 17", "text", "A comment that `squeue` and `sacct` show.";
     "constraints", "--constraint", "a100&ib", "a feature expression", "Only nodes with these features.";
@@ -87,6 +88,8 @@ pub fn annotation_page() -> String {
            one more, so that Kubernetes ends the pod (`DeadlineExceeded`) before Slurm does. `timelimit` wins.\n\
          - `spec.priorityClassName` becomes a priority or a nice value by the table `priorityClasses` of the\n  \
            configuration. `priority` and `nice` win.\n\
+         - `user-id` and `group-id` are refused unless the configuration names who may be named, for the\n  \
+           namespace or for all (`namespaces`, docs/bridge.md).\n\
          - The twin doesn't model `prefer` and `switches`: there such a job is refused, and says so.\n",
         super::PREFIX,
         super::OLD_PREFIX,

@@ -73,6 +73,6 @@ mod tests {
     #[test]
     fn a_refusal_lists_what_exists() {
         let annotations = BTreeMap::from([(format!("{PREFIX}array"), "1-4".to_owned())]);
-        insta::assert_snapshot!(unknown(&annotations).unwrap(), @"annotation slurmjob.slinky.slurm.net/array is unknown (known after slurmjob.slinky.slurm.net/ are: account, begin, comment, constraints, cpu-per-task, deadline, dependency, exclude, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, nice, partition, prefer, priority, qos, reservation, signal, switches, timelimit, user-id, wckey)");
+        insta::assert_snapshot!(unknown(&annotations).unwrap(), @"annotation slurmjob.slinky.slurm.net/array is unknown (known after slurmjob.slinky.slurm.net/ are: account, array-throttle, begin, comment, constraints, cpu-per-task, deadline, dependency, exclude, exclusive, gres, group-id, job-name, licenses, max-nodes, mem-per-node, min-nodes, nice, partition, prefer, priority, qos, reservation, signal, switches, timelimit, user-id, wckey)");
     }
 }

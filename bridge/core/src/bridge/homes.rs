@@ -32,6 +32,7 @@ impl Bridge {
         for pod in pods {
             self.house(&pod);
         }
+        self.seat_lanes();
         let jobs: Vec<_> = self.jobs.iter().map(|(id, job)| (id, job.clone())).collect();
         for (id, job) in jobs {
             if !self.workloads.contains_key(&job.workload) {
@@ -40,6 +41,18 @@ impl Bridge {
                 } else {
                     self.jobs.forget(id, self.out.last_call());
                 }
+            }
+        }
+    }
+
+    /// Jobs that were there before us take up room among their controllers' jobs.
+    fn seat_lanes(&mut self) {
+        for (_, job) in self.jobs.iter().filter(|(_, job)| job.is_live()) {
+            let Some(workload) = self.workloads.get(&job.workload) else { continue };
+            let first = workload.members.first().and_then(|pod| self.store.pod(pod));
+            if let Some(owner) = first.and_then(|pod| pod.metadata.controller()) {
+                self.lanes.place(&job.workload, owner);
+                self.lanes.settle(&job.workload, true);
             }
         }
     }

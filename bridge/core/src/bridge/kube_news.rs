@@ -11,7 +11,7 @@ use crate::{
     gang::{Bond, Gang},
     informer::{Informer, News, Resource},
     input::{CallId, KubeReply, Lost, StreamId, WatchEvent},
-    names::{ObjectKey, Uid},
+    names::{KubeNode, ObjectKey, Uid},
     outbox::Purpose,
     store::Put,
     view::{NodeView, PodGroupView, PodView},
@@ -27,6 +27,7 @@ impl Bridge {
                 let informer = self.informers.get_mut(&resource);
                 let news = informer.and_then(|informer| informer.listed(&mut self.out, outcome));
                 self.hear(resource, news);
+                self.note_device_list(resource);
             }
             Purpose::Owner(owner) => {
                 let waiters = self.owners.replied(self.out.now(), &owner, outcome);
@@ -49,6 +50,7 @@ impl Bridge {
             | Purpose::AllJobs
             | Purpose::Job(_)
             | Purpose::SlurmNodes
+            | Purpose::Reservations
             | Purpose::Ending(_)
             | Purpose::UpdateNode(_)
             | Purpose::Probe => {}
@@ -67,6 +69,8 @@ impl Bridge {
             // The watch may have said that it is gone before the reply came.
             Verdict::Is(view) if self.store.pod(pod).is_some() => self.put_pod(*view),
             Verdict::Is(_) => {}
+            Verdict::Claim(claim) => self.put_claim(*claim),
+            Verdict::ClaimGone(key) => self.shelf.drop_claim(&key),
             Verdict::Gone => self.drop_pod(pod, None),
             Verdict::Unsure => {}
         }
@@ -111,8 +115,7 @@ impl Bridge {
                 let listed = uids(items);
                 let gone = self.store.nodes().filter(|node| !listed.contains(&node.metadata.uid));
                 let gone: Vec<_> = gone.map(|node| node.name()).collect();
-                self.mapping_is_stale |= !gone.is_empty();
-                gone.iter().for_each(|name| self.store.drop_node(name));
+                gone.iter().for_each(|name| self.drop_node(name));
             }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 let listed: BTreeSet<_> =
@@ -121,6 +124,9 @@ impl Bridge {
                 let gone: Vec<_> =
                     known.filter(|known| !listed.contains(*known)).cloned().collect();
                 gone.iter().for_each(|group| self.store.drop_group(group));
+            }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.devices_replaced(resource, items);
             }
         }
         items.iter().for_each(|item| self.change(resource, item));
@@ -156,6 +162,9 @@ impl Bridge {
                     }
                 }
             }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.device_changed(resource, object);
+            }
         }
     }
 
@@ -171,8 +180,7 @@ impl Bridge {
             Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
             Resource::Nodes => {
                 if let Some(name) = object["metadata"]["name"].as_str() {
-                    self.store.drop_node(&name.into());
-                    self.mapping_is_stale = true;
+                    self.drop_node(&name.into());
                 }
             }
             Resource::PodGroups | Resource::SchedulingGroups => {
@@ -180,6 +188,9 @@ impl Bridge {
                     self.store.drop_group(&gang);
                     self.touched.insert(uid);
                 }
+            }
+            Resource::Claims | Resource::Slices | Resource::Classes => {
+                self.device_lost(resource, object);
             }
         }
     }
@@ -189,8 +200,9 @@ impl Bridge {
         if !self.store.put_pod(pod) {
             return;
         }
-        if let Some(pod) = self.store.pod(&uid) {
-            self.desks.saw(&mut self.out, pod);
+        if let Some(pod) = self.store.pod(&uid).cloned() {
+            self.desks.saw(&mut self.out, &pod);
+            self.look_at_devices_for(&pod);
         }
         if self.synced {
             self.house(&uid);
@@ -207,20 +219,26 @@ impl Bridge {
     }
 
     fn put_node(&mut self, node: NodeView) {
-        let (name, labels, cordoned) =
-            (node.name(), node.metadata.labels.clone(), node.spec.unschedulable);
+        let (name, labels) = (node.name(), node.metadata.labels.clone());
         let Put::Taken(before) = self.store.put_node(node) else {
             return;
         };
         let same_labels = before.as_ref().is_some_and(|before| before.metadata.labels == labels);
         self.mapping_is_stale |= !same_labels;
-        if before.is_none_or(|before| before.spec.unschedulable != cordoned) {
-            self.poller.want_nodes(self.out.now());
-        }
         self.touched_nodes.insert(name);
     }
 
-    fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
+    fn drop_node(&mut self, name: &KubeNode) {
+        self.store.drop_node(name);
+        self.mapping_is_stale = true;
+        let slurm = self.mapping.slurm(name).cloned();
+        self.keeper.departs(&mut self.out, name, slurm.as_ref());
+        if slurm.is_some() {
+            self.poller.want_nodes(self.out.now());
+        }
+    }
+
+    pub(super) fn parse<'a, T: Deserialize<'a>>(&mut self, object: &'a Value) -> Option<T> {
         let parsed = T::deserialize(object).ok();
         if parsed.is_none() {
             self.out.count("kube.unreadable");
@@ -238,7 +256,12 @@ fn bond(resource: Resource) -> Option<Bond> {
     match resource {
         Resource::PodGroups => Some(Bond::PodGroup),
         Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
-        Resource::Pods | Resource::Workers | Resource::Nodes => None,
+        Resource::Pods
+        | Resource::Workers
+        | Resource::Nodes
+        | Resource::Claims
+        | Resource::Slices
+        | Resource::Classes => None,
     }
 }
 

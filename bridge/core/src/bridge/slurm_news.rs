@@ -1,6 +1,8 @@
 //! What slurmrestd says.
 
-use drawbridge_sim::JobId;
+use std::sync::Arc;
+
+use drawbridge_sim::{JobId, SlurmNode};
 
 use super::Bridge;
 use crate::{
@@ -9,10 +11,11 @@ use crate::{
     input::{CallId, SlurmFault, SlurmReply},
     jobs::OurJob,
     mark::Mark,
-    names::Uid,
+    names::{SLURM_NODE_LABEL, Uid},
     outbox::Purpose,
-    plants::{self, Plant},
+    plants,
     slurm::{NodeInfo, ObservedJob, ObservedState},
+    view::NodeView,
     workload::{Stage, Workload},
 };
 
@@ -33,6 +36,7 @@ impl Bridge {
         if outcome.is_err() {
             self.out.count("slurm.faults");
         }
+        let outcome = plants::heard(&self.config, &self.slurm_nodes, outcome);
         match purpose {
             Purpose::Submit(workload) => self.submit_replied(&workload, outcome),
             Purpose::Revise(workload) => self.revise_replied(&workload, outcome),
@@ -40,6 +44,7 @@ impl Bridge {
             Purpose::AllJobs => self.all_jobs_replied(call, outcome),
             Purpose::Job(job) => self.job_replied(call, job, outcome),
             Purpose::SlurmNodes => self.nodes_replied(outcome),
+            Purpose::Reservations => self.reservations_replied(outcome),
             Purpose::Ending(job) => {
                 let cluster = plants::cluster_asked_for(&self.config, &outcome);
                 let progress = self.endings.replied(&mut self.out, &cluster, job, &outcome);
@@ -49,8 +54,11 @@ impl Bridge {
                 self.clear_ending(job);
             }
             Purpose::UpdateNode(node) => {
-                self.keeper.synced(&mut self.out, &node, outcome.is_ok());
-                self.poller.want_nodes(self.out.now());
+                let done = self.keeper.synced(&mut self.out, &node, outcome.as_ref().map(drop));
+                if done {
+                    self.poller.want_nodes(self.out.now());
+                }
+                self.touch_nodes_called(&node);
             }
             Purpose::Probe
             | Purpose::Lease
@@ -211,15 +219,32 @@ impl Bridge {
     }
 
     fn sync_nodes(&mut self) {
-        if !self.duties.nodes {
-            return;
+        if self.duties.nodes {
+            let (keeper, out, around) = self.keeper();
+            keeper.sync(out, around);
         }
-        for info in self.slurm_nodes.values() {
-            if let Some(node) = self.mapping.kube(&info.name).and_then(|name| self.store.node(name))
-            {
-                let any = self.config.has(Plant::ResumesAnything);
-                self.keeper.sync(&mut self.out, &self.mapping, node, info, any);
-            }
+    }
+
+    /// What shows on Kubernetes nodes may change with what became of a Slurm node.
+    fn touch_nodes_called(&mut self, slurm: &SlurmNode) {
+        let called = |node: &Arc<NodeView>| {
+            let label = node.metadata.labels.get(SLURM_NODE_LABEL);
+            label.unwrap_or(&node.metadata.name) == slurm.as_str()
+        };
+        let found = self.store.nodes().filter(|node| called(node)).map(|node| node.name());
+        self.touched_nodes.extend(found.collect::<Vec<_>>());
+    }
+
+    fn reservations_replied(&mut self, outcome: Outcome) {
+        let now = self.out.now();
+        let Ok(SlurmReply::Reservations(found)) = outcome else {
+            return self.poller.reservations_failed(now);
+        };
+        self.poller.reservations_answered(now);
+        // What is over needs a look too, though Slurm says the same as before.
+        if found != self.reservations || !found.is_empty() {
+            self.touched_nodes.extend(self.store.nodes().map(|node| node.name()));
         }
+        self.reservations = found;
     }
 }

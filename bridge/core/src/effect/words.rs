@@ -17,12 +17,16 @@ impl SlurmRequest {
             | Self::JobStates
             | Self::Job(_)
             | Self::Jobs
-            | Self::Nodes => true,
+            | Self::Nodes
+            | Self::Reservations => true,
             Self::Submit(_)
             | Self::Cancel { .. }
             | Self::Remark { .. }
             | Self::Revise { .. }
-            | Self::UpdateNode { .. } => false,
+            | Self::UpdateNode { .. }
+            | Self::CreateNode { .. }
+            | Self::DescribeNode { .. }
+            | Self::DeleteNode(_) => false,
         }
     }
 }
@@ -56,6 +60,16 @@ impl fmt::Display for SlurmRequest {
             Self::UpdateNode { node, state: NodeTarget::Resume, .. } => {
                 write!(f, "resume Slurm node {node}")
             }
+            Self::CreateNode { words, .. } => write!(f, "create a Slurm node: {words}"),
+            Self::DescribeNode { node, features, topology } => {
+                write!(f, "describe Slurm node {node}:")?;
+                if let Some(features) = features {
+                    write!(f, " features {}", features.join(","))?;
+                }
+                topology.as_ref().map_or(Ok(()), |topology| write!(f, " topology {topology}"))
+            }
+            Self::DeleteNode(node) => write!(f, "delete Slurm node {node}"),
+            Self::Reservations => f.write_str("read all reservations"),
         }
     }
 }

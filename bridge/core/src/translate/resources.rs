@@ -1,46 +1,70 @@
-//! What a pod asks for, as Slurm counts it: whole CPUs, whole MiB, GPUs.
+//! What a pod asks for, as Slurm counts it: whole CPUs, whole MiB, devices.
+//!
+//! CPUs and memory are what the pod may use: its requests or its limits, whichever is more, as in
+//! the existing bridge. Slurm keeps native jobs off them, so what the kubelet permits must be ours.
+//! Ephemeral storage and huge pages stay between Kubernetes and the kubelet: Slurm doesn't know them.
+
+use std::collections::BTreeMap;
 
 use drawbridge_sim::Quantity;
 use serde_json::Value;
 
 use super::Refusal;
-use crate::view::{Amounts, Container, PodView, Resources};
-
-const GPU_NAMES: [&str; 2] = ["nvidia.com/gpu", "amd.com/gpu"];
+use crate::{
+    config::Gres,
+    view::{Amounts, Container, PodView, Resources},
+};
 
 /// What one pod asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub(crate) cpus: u32,
     /// Nothing if the pod doesn't say.
     pub(crate) memory_mib: Option<u64>,
-    pub(crate) gpus: u32,
+    /// How many of each.
+    pub(crate) devices: BTreeMap<Gres, u32>,
 }
 
 impl Ask {
     /// The larger of both in each respect: one task shape has to fit every pod of a gang.
-    pub(crate) fn max(self, other: Self) -> Self {
+    pub(crate) fn max(mut self, other: Self) -> Self {
+        for (gres, count) in other.devices {
+            let most = self.devices.entry(gres).or_default();
+            *most = count.max(*most);
+        }
         Self {
             cpus: self.cpus.max(other.cpus),
             memory_mib: self.memory_mib.max(other.memory_mib),
-            gpus: self.gpus.max(other.gpus),
+            devices: self.devices,
         }
+    }
+
+    /// The devices as `tres_per_task` wants them: `gres/gpu:a100:1,gres/shard:2`.
+    pub(crate) fn tres_per_task(&self) -> Option<String> {
+        let texts = self.devices.iter().filter(|(_, count)| 0 < **count);
+        let texts: Vec<_> = texts.map(|(gres, count)| format!("gres/{gres}:{count}")).collect();
+        (!texts.is_empty()).then(|| texts.join(","))
     }
 }
 
-/// Adds up what the pod's containers ask for.
+/// Adds up what the pod's containers ask for in CPUs and memory.
 pub(crate) fn ask(pod: &PodView) -> Result<Ask, Refusal> {
-    let cpus = total(pod, "cpu", From::Requests)?.ceil_units().max(1);
-    let memory = total(pod, "memory", From::Requests)?.ceil_mib();
-    let mut gpus = 0;
-    for name in GPU_NAMES {
-        gpus += total(pod, name, From::Limits)?.ceil_units();
-    }
+    let cpus = may_use(pod, "cpu")?.ceil_units().max(1);
+    let memory = may_use(pod, "memory")?.ceil_mib();
     Ok(Ask {
         cpus: small(cpus, "cpu")?,
         memory_mib: (memory > 0).then_some(memory),
-        gpus: small(gpus, "gpu")?,
+        devices: BTreeMap::new(),
     })
+}
+
+/// How many pieces of a resource that is counted in whole ones.
+pub(super) fn pieces(pod: &PodView, resource: &str) -> Result<u32, Refusal> {
+    small(total(pod, resource, From::Limits)?.ceil_units(), resource)
+}
+
+fn may_use(pod: &PodView, resource: &str) -> Result<Quantity, Refusal> {
+    Ok(total(pod, resource, From::Requests)?.max(total(pod, resource, From::LimitsAlone)?))
 }
 
 fn small(amount: u64, resource: &str) -> Result<u32, Refusal> {
@@ -57,6 +81,8 @@ enum From {
     Requests,
     /// Limits; requests where there is no limit.
     Limits,
+    /// Limits, and nothing where there is none.
+    LimitsAlone,
 }
 
 /// The pod's total of one resource: what runs together, or the init step that needs most.
@@ -85,12 +111,16 @@ fn is_sidecar(init: &Container) -> bool {
 }
 
 fn of(resources: &Resources, place: &str, name: &str, from: From) -> Result<Quantity, Refusal> {
+    let Resources { requests, limits, .. } = resources;
     let (first, second) = match from {
-        From::Requests => (&resources.requests, &resources.limits),
-        From::Limits => (&resources.limits, &resources.requests),
+        From::Requests => (requests, Some(limits)),
+        From::Limits => (limits, Some(requests)),
+        From::LimitsAlone => (limits, None),
     };
-    let found = amount(first, place, name)?;
-    let found = if found.is_some() { found } else { amount(second, place, name)? };
+    let mut found = amount(first, place, name)?;
+    if let (None, Some(second)) = (found, second) {
+        found = amount(second, place, name)?;
+    }
     Ok(found.unwrap_or_default())
 }
 
@@ -120,9 +150,9 @@ mod tests {
     fn asked(spec: &Value) -> String {
         let pod = json!({ "metadata": { "name": "p", "uid": "u" }, "spec": spec });
         match ask(&serde_json::from_value(pod).unwrap()) {
-            Ok(Ask { cpus, memory_mib, gpus }) => {
+            Ok(Ask { cpus, memory_mib, .. }) => {
                 let memory = memory_mib.map_or("-".into(), |mib| mib.to_string());
-                format!("{cpus} {memory} {gpus}")
+                format!("{cpus} {memory}")
             }
             Err(refusal) => refusal.to_string(),
         }
@@ -135,21 +165,24 @@ mod tests {
     #[test]
     fn amounts_are_added_up_and_rounded_up() {
         let half = container(&json!({ "cpu": "500m", "memory": "1500Ki" }), &json!({}));
-        let limit =
-            container(&json!({}), &json!({ "cpu": 2, "memory": "1Gi", "nvidia.com/gpu": "1" }));
+        let limit = container(&json!({}), &json!({ "cpu": 2, "memory": "1Gi" }));
+        let burst = container(&json!({ "cpu": 1, "memory": "1Gi" }), &json!({ "cpu": 3 }));
+        let tiny = container(&json!({ "memory": 1 }), &json!({}));
         let init = container(&json!({ "cpu": "6" }), &json!({}));
         let mut sidecar = container(&json!({ "cpu": "1" }), &json!({}));
         sidecar["restartPolicy"] = json!("Always");
         #[rustfmt::skip]
         let rows = [
-            ("nothing asked",            json!({ "containers": [{ "name": "c" }] }),                               "1 - 0"),
-            ("half a CPU is one",        json!({ "containers": [half] }),                                          "1 2 0"),
-            ("two halves are one",       json!({ "containers": [half, half] }),                                    "1 3 0"),
-            ("limits where no request",  json!({ "containers": [limit] }),                                         "2 1024 1"),
-            ("init is a peak",           json!({ "containers": [limit], "initContainers": [init] }),               "6 1024 1"),
-            ("sidecars are added",       json!({ "containers": [limit], "initContainers": [sidecar, init] }),      "7 1024 1"),
-            ("overhead is added",        json!({ "containers": [limit], "overhead": { "cpu": "250m" } }),          "3 1024 1"),
-            ("the pod's own amount wins",json!({ "containers": [limit], "resources": { "requests": { "cpu": "4" } } }), "4 1024 1"),
+            ("nothing asked",            json!({ "containers": [{ "name": "c" }] }),                               "1 -"),
+            ("half a CPU is one",        json!({ "containers": [half] }),                                          "1 2"),
+            ("two halves are one",       json!({ "containers": [half, half] }),                                    "1 3"),
+            ("a byte is a MiB, never 0", json!({ "containers": [tiny] }),                                          "1 1"),
+            ("limits where no request",  json!({ "containers": [limit] }),                                         "2 1024"),
+            ("limits that are more",     json!({ "containers": [burst] }),                                         "3 1024"),
+            ("init is a peak",           json!({ "containers": [limit], "initContainers": [init] }),               "6 1024"),
+            ("sidecars are added",       json!({ "containers": [limit], "initContainers": [sidecar, init] }),      "7 1024"),
+            ("overhead is added",        json!({ "containers": [limit], "overhead": { "cpu": "250m" } }),          "3 1024"),
+            ("the pod's own amount wins",json!({ "containers": [limit], "resources": { "requests": { "cpu": "4" } } }), "4 1024"),
             ("nonsense is refused",      json!({ "containers": [container(&json!({ "cpu": "lots" }), &json!({}))] }), "c asks for `lots` of cpu, which is no quantity"),
         ];
         for (what, spec, expected) in rows {

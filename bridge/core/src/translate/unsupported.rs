@@ -20,7 +20,6 @@ const VOLUME: &str = "Slurm chooses the nodes and doesn't know where the volume 
      use a volume that every node has, such as nfs or hostPath";
 const PORT: &str =
     "Slurm chooses the nodes and doesn't know whose port is taken; use a Service instead";
-const CLAIM: &str = "use the annotation slurmjob.slinky.slurm.net/gres to request devices instead";
 
 /// Refuses the pod if it demands what can't be promised.
 pub(super) fn check(pod: &PodView) -> Result<(), Unsupported> {
@@ -36,9 +35,6 @@ pub(super) fn check(pod: &PodView) -> Result<(), Unsupported> {
     let mut containers = spec.init_containers.iter().chain(&spec.containers);
     if let Some(container) = containers.find(taken) {
         return refuse(format!("hostPort of container {}", container.name), PORT);
-    }
-    if !spec.resource_claims.is_empty() {
-        return refuse("spec.resourceClaims".into(), CLAIM);
     }
     Ok(())
 }
@@ -97,7 +93,6 @@ mod tests {
             (json!({ "containers": [{ "name": "c", "ports": [{ "containerPort": 80, "hostPort": 80 }] }] }), "hostPort of container c is not supported by the bridge yet: Slurm chooses the nodes and doesn't know whose port is taken; use a Service instead"),
             (json!({ "initContainers": [{ "name": "i", "ports": [{ "hostPort": 80 }] }] }), "hostPort of container i is not supported by the bridge yet: Slurm chooses the nodes and doesn't know whose port is taken; use a Service instead"),
             (json!({ "containers": [{ "name": "c", "ports": [{ "containerPort": 80 }] }] }), "taken"),
-            (json!({ "resourceClaims": [{ "name": "gpu" }] }), "spec.resourceClaims is not supported by the bridge yet: use the annotation slurmjob.slinky.slurm.net/gres to request devices instead"),
         ];
         for (spec, expected) in rows {
             assert_eq!(judged(&spec), expected, "{spec}");

@@ -4,8 +4,8 @@ use drawbridge_sim::JobId;
 
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
-    context::Context, desk::Errand, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
-    ranks::rank, slurm::ObservedState, view::PodView,
+    context::Context, desk::Errand, dra, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
+    ranks::rank, slurm::Flag, states::Standing, view::PodView,
 };
 
 impl Workload {
@@ -49,13 +49,22 @@ impl Workload {
         explanation: Option<&explain::Explanation>,
     ) -> Option<Errand> {
         if oversee::is_held(pod) && self.may_release(context, pod) {
-            return Some(Errand::Release);
+            return Some(self.release(context, pod));
         }
-        self.stage_errand(context, pod).or_else(|| {
+        let stale = || self.stale_devices(context, pod).map(Errand::devices);
+        self.stage_errand(context, pod).or_else(stale).or_else(|| {
             let message = &explanation?.message;
             (pod.wants_a_place() && !explain::is_written(pod, message))
                 .then(|| Errand::Explain(message.clone()))
         })
+    }
+
+    /// Lets a pod go, after the claim that was made for it: another pod may be given its devices.
+    /// Should that fail again and again, the claim goes with the pod.
+    fn release(&self, context: &Context<'_>, pod: &PodView) -> Errand {
+        let claim = dra::release(context.shelf, pod);
+        let claim = claim.filter(|_| !context.desks.is_unlucky(pod.uid()));
+        claim.map_or(Errand::Release, Errand::devices)
     }
 
     fn stage_errand(&self, context: &Context<'_>, pod: &PodView) -> Option<Errand> {
@@ -66,10 +75,12 @@ impl Workload {
                 let listed = context.job(*job).is_none_or(|job| job.lists(pod));
                 (pod.wants_a_place() && listed && !marked).then_some(Errand::Mark(*job))
             }
-            Stage::Placing { seats, .. } => {
+            Stage::Placing { job, seats } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
-                let there = pod.node_annotation() == Some(seat.node.as_str());
-                (!there).then(|| Errand::Place(seat.node.clone()))
+                if seat.is_written(pod) {
+                    return self.device_step(context, *job, pod, seat).map(Errand::devices);
+                }
+                Some(Errand::Place(Box::new(seat.clone())))
             }
             Stage::Binding { job, seats, .. } => {
                 let seat = seats.get(pod.uid()).filter(|_| pod.wants_a_place())?;
@@ -87,9 +98,9 @@ impl Workload {
             | Stage::Refused { .. }
             | Stage::Blocked { .. }
             | Stage::Revising { .. }
-            | Stage::Running { .. }
             | Stage::Ending { .. }
             | Stage::Closed => None,
+            Stage::Running { job } => pause(context, pod, *job),
         }
     }
 
@@ -135,6 +146,22 @@ impl Workload {
     }
 }
 
+/// Says that the job is suspended, or that it no longer is.
+fn pause(context: &Context<'_>, pod: &PodView, job: JobId) -> Option<Errand> {
+    let is_paused = match context.standing(job) {
+        Standing::Suspended => true,
+        Standing::Running => false,
+        Standing::Unclear
+        | Standing::Queued
+        | Standing::Revoked
+        | Standing::Ended
+        | Standing::Gone => return None,
+    };
+    let speaks = pod.is_bound() && !pod.is_terminal() && !pod.is_leaving();
+    let message = if is_paused { explain::suspended(job) } else { explain::resumed(job) };
+    (speaks && is_paused != explain::is_paused(pod)).then_some(Errand::Pause { is_paused, message })
+}
+
 /// First say why, then make it leave.
 fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
     if explain::is_disrupted(pod) {
@@ -147,9 +174,7 @@ fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -
 /// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
 fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
     let seen = context.job(job?).and_then(OurJob::seen)?;
-    let (ObservedState::Completing(_), Some(end)) = (&seen.state, seen.end_time) else {
-        return None;
-    };
+    let end = seen.end_time.filter(|_| seen.state.has(&Flag::Completing))?;
     let free_at = end + u64::from(context.config.kill_wait_seconds);
     let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
     Some(left.clamp(1, pod.grace_seconds().max(1)))

@@ -11,18 +11,20 @@ use crate::{
     candidates,
     config::{Config, Placeholder, Surplus},
     context::Context,
+    dra::Lack,
     effect::SlurmRequest,
     ending::Farewell,
     explain,
     gang::Roster,
-    jobs::{OurJob, Standing},
+    jobs::OurJob,
     mark::Mark,
     outbox::{Alarm, Purpose},
-    owners::{Chain, FRESH},
+    owners::{Chain, FRESH, unread},
     plants::Plant,
     ranks::rank,
     requests::Note,
     slurm::Submission,
+    states::Standing,
     translate::{Draft, Refusal, Resolved, Shape, Surroundings, Warning, resolve},
     view::{PodGroupView, PodView},
 };
@@ -52,6 +54,8 @@ pub(super) struct Ready {
     pub(super) job: Box<Submission>,
     /// What isn't as its users may expect.
     warnings: Vec<Warning>,
+    /// At most so many jobs of the same controller.
+    throttle: Option<u32>,
 }
 
 impl Workload {
@@ -70,8 +74,8 @@ impl Workload {
             Drafted::NotYet => None,
             Drafted::Blocked(words) => Some(Self::blocked(context.now(), words)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
-            Drafted::Ready(Ready { mark, job, warnings }) => {
-                if !context.gate.enter(&self.id) {
+            Drafted::Ready(Ready { mark, job, warnings, throttle }) => {
+                if !self.has_its_turn(context, throttle) || !context.gate.enter(&self.id) {
                     return None;
                 }
                 self.warn(context, &warnings);
@@ -80,6 +84,17 @@ impl Workload {
                 Some(Stage::Submitting { mark, job })
             }
         }
+    }
+
+    /// Whether its controller has room for one more job.
+    fn has_its_turn(&self, context: &mut Context<'_>, throttle: Option<u32>) -> bool {
+        let Some(pod) = self.views(context).find(|pod| pod.wants_a_place()) else {
+            return true;
+        };
+        if let Some(owner) = pod.metadata.controller() {
+            context.lanes.place(&self.id, owner);
+        }
+        throttle.is_none_or(|limit| context.lanes.admits(&self.id, pod, limit))
     }
 
     /// Says on every pod what isn't as its users may expect, once.
@@ -203,9 +218,9 @@ impl Workload {
         let waiting = self.views(context).filter(|pod| pod.wants_a_place());
         let labels = waiting.filter_map(|pod| pod.job_label()?.parse().ok()).map(JobId);
         let ended = |job: &JobId| {
-            context.job(*job).is_some_and(|ours| {
-                ours.workload == self.id && matches!(ours.standing(), Standing::Ended(_))
-            })
+            context
+                .job(*job)
+                .is_some_and(|ours| ours.workload == self.id && ours.standing() == Standing::Ended)
         };
         labels.filter(ended).max().filter(|job| !self.was_given_back(context, *job))
     }
@@ -310,16 +325,27 @@ impl Workload {
         };
         let owners_deadline =
             owners.iter().filter_map(|owner| owner.spec.active_deadline_seconds).min();
+        let claimed = match Self::claimed(context, &pods) {
+            Ok(claimed) => claimed,
+            Err(Lack::NotYet(words)) => return Drafted::Blocked(words),
+            Err(Lack::Never(words)) => return Drafted::Refused(Refusal::Claim(words)),
+        };
         let draft = Draft {
             workload: &self.id,
             name: &name,
             pods: &pods,
             layers: &layers,
+            claimed: &claimed,
             gang: self.gang.as_ref(),
             minimum: self.minimum,
             owners_deadline,
         };
-        self.write(context, draft)
+        let mut drafted = self.write(context, draft);
+        if let Drafted::Ready(Ready { warnings, .. }) = &mut drafted {
+            let message = unread(first, &owners);
+            warnings.extend(message.map(|message| Warning { reason: "OwnerNotRead", message }));
+        }
+        drafted
     }
 
     /// How old what is known of owners may be: a job that waits is looked at rarely.
@@ -360,7 +386,8 @@ impl Workload {
         let around = Surroundings { excluded_nodes, dependency, external };
         let (mark, job) = shape.submission(context.config, draft, around);
         let (mark, job, warnings) = (Box::new(mark), Box::new(job), shape.warnings);
-        Drafted::Ready(Ready { mark, job, warnings })
+        let throttle = shape.annotations.array_throttle;
+        Drafted::Ready(Ready { mark, job, warnings, throttle })
     }
 }
 

@@ -2,17 +2,19 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seat, Seats, Stage, Workload};
+use super::{FINALIZER_BOUND, Seats, Stage, Workload, devices::Hindrance};
 use crate::{
     annotations::Distribution,
+    config::SuspendedJobs,
     context::Context,
     ending::Farewell,
     explain,
-    jobs::{OurJob, Standing},
+    jobs::OurJob,
     mark::Mark,
     outbox::Alarm,
+    placement::{self, Placement, Whole},
     ranks,
-    slurm::ObservedState,
+    states::{Reaction, Standing},
     view::{PodGroupView, PodView},
 };
 
@@ -30,15 +32,10 @@ struct Crowd {
 
 /// Something is wrong with a job that pods rely on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Trouble {
-    /// It ended without us, in this state.
-    Ended(ObservedState),
-    /// Slurm doesn't know it.
-    Gone,
-    /// It waits again although pods are bound.
-    Requeued,
-    /// A pod is bound to a node that isn't the job's.
-    Elsewhere,
+struct Trouble {
+    /// The pods leave; otherwise they wait for another job.
+    leave: bool,
+    why: String,
 }
 
 impl Workload {
@@ -63,14 +60,14 @@ impl Workload {
             self.suspicion = None;
             return self.shrunk(context, job, crowd).or_else(|| self.runs_out(context, job));
         };
-        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
+        self.is_confirmed(context, job).then(|| self.react(context, job, trouble))
     }
 
     /// A job that ended while no bridge ran means what it would have meant before our eyes.
     pub(super) fn catch_up(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
         let crowd = self.crowd(context);
         let trouble = self.trouble(context, job, crowd)?;
-        self.is_confirmed(context, job).then(|| self.react(context, job, &trouble, crowd))
+        self.is_confirmed(context, job).then(|| self.react(context, job, trouble))
     }
 
     /// Whether a bridge before us may have cancelled the job itself, to submit another: its gang
@@ -100,14 +97,32 @@ impl Workload {
         crowd
     }
 
+    /// What the table of states says, if it isn't that all is well.
     fn trouble(&self, context: &Context<'_>, job: JobId, crowd: Crowd) -> Option<Trouble> {
-        match context.standing(job) {
-            Standing::Ended(state) => Some(Trouble::Ended(state)),
-            Standing::Gone => Some(Trouble::Gone),
-            Standing::Queued if crowd.bound > 0 => Some(Trouble::Requeued),
-            Standing::Running if self.anyone_elsewhere(context, job) => Some(Trouble::Elsewhere),
-            Standing::Unclear | Standing::Queued | Standing::Running | Standing::Suspended => None,
-        }
+        let row = context.row(job);
+        let pauses = context.config.suspended_jobs == SuspendedJobs::Keep;
+        let leave = match row.reaction(crowd.bound > 0) {
+            Reaction::Leave => true,
+            Reaction::Again => false,
+            Reaction::Pause if !pauses => true,
+            Reaction::Keep | Reaction::Place
+                if row.standing == Standing::Running && self.anyone_elsewhere(context, job) =>
+            {
+                return Some(Trouble { leave: true, why: explain::elsewhere(job) });
+            }
+            Reaction::Wait | Reaction::Place | Reaction::Keep | Reaction::Pause => return None,
+        };
+        let state = context.job(job).and_then(OurJob::seen).map(|seen| &seen.state);
+        let why = match (row.standing, state) {
+            (Standing::Ended, Some(state)) => explain::ended(job, state),
+            (Standing::Queued, _) => explain::requeued(job),
+            (Standing::Suspended, _) => explain::suspended(job),
+            (Standing::Revoked, _) => explain::revoked(job),
+            (Standing::Gone | Standing::Ended | Standing::Unclear | Standing::Running, _) => {
+                explain::gone(job)
+            }
+        };
+        Some(Trouble { leave, why })
     }
 
     fn anyone_elsewhere(&self, context: &Context<'_>, job: JobId) -> bool {
@@ -135,23 +150,15 @@ impl Workload {
         }
     }
 
-    fn react(
-        &mut self,
-        context: &mut Context<'_>,
-        job: JobId,
-        trouble: &Trouble,
-        crowd: Crowd,
-    ) -> Stage {
-        let why = match trouble {
-            Trouble::Ended(state) => explain::ended(job, state),
-            Trouble::Gone => explain::gone(job),
-            Trouble::Requeued => explain::requeued(job),
-            Trouble::Elsewhere => explain::elsewhere(job),
-        };
-        let meant =
-            matches!(trouble, Trouble::Ended(ObservedState::Cancelled | ObservedState::Deadline));
-        if crowd.bound > 0 || meant {
+    fn react(&mut self, context: &mut Context<'_>, job: JobId, trouble: Trouble) -> Stage {
+        let Trouble { leave, why } = trouble;
+        if leave {
             return Stage::Evicting { job: Some(job), why };
+        }
+        if context.job(job).is_some_and(OurJob::is_live) {
+            let stage = self.end(context, job, &why);
+            self.setback = Some(why);
+            return stage;
         }
         context.jobs.forget(job, context.out.last_call());
         self.back_off(context, Some(why))
@@ -217,13 +224,20 @@ impl Workload {
         }
         self.part_from_strangers(context, job);
         match self.seats(context, job)? {
-            Ok(seats) => Some(Stage::Placing { job, seats }),
-            Err(why) => {
-                let stage = self.end(context, job, &why);
-                self.setback = Some(why);
-                Some(stage)
-            }
+            Ok(seats) => match self.hindered(context, job, &seats) {
+                None => Some(Stage::Placing { job, seats }),
+                Some(Hindrance::Wait) => None,
+                Some(Hindrance::GiveBack(why)) => Some(self.give_back(context, job, why)),
+            },
+            Err(why) => Some(self.give_back(context, job, why)),
         }
+    }
+
+    /// Gives up an allocation that is of no use.
+    fn give_back(&mut self, context: &mut Context<'_>, job: JobId, why: String) -> Stage {
+        let stage = self.end(context, job, &why);
+        self.setback = Some(why);
+        stage
     }
 
     /// All told where they go?
@@ -241,9 +255,17 @@ impl Workload {
             Ok(now) if now != *seats => return Some(Stage::Placing { job, seats: now }),
             Ok(_) => {}
         }
+        match self.hindered(context, job, seats) {
+            None => {}
+            Some(Hindrance::Wait) => return None,
+            Some(Hindrance::GiveBack(why)) => return Some(self.give_back(context, job, why)),
+        }
         let ready = |pod: &PodView| {
-            let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
-            seat.is_some() && pod.node_annotation() == seat && context.desks.is_free(pod.uid())
+            let seat = seats.get(pod.uid());
+            let seated = |seat: &Placement| {
+                seat.is_written(pod) && self.has_devices(context, job, pod, seat)
+            };
+            seat.is_some_and(seated) && context.desks.is_free(pod.uid())
         };
         let all = self.views(context).filter(|pod| pod.wants_a_place()).all(ready);
         all.then(|| Stage::Binding { job, seats: seats.clone(), since: context.now() })
@@ -289,6 +311,9 @@ impl Workload {
         else {
             return Some(Err(explain::too_small(job)));
         };
+        let local_ids = placement::local_ids(&places);
+        let nodes = seen.allocation.iter().map(|it| (&it.node, context.mapping.kube(&it.node)));
+        let whole = Whole::new(job, &mark.pods, nodes);
         let mut seats = Seats::new();
         for pod in self.views(context) {
             let key = pod.key();
@@ -299,7 +324,14 @@ impl Workload {
             let Some(node) = context.mapping.kube(slurm) else {
                 return Some(Err(explain::unmapped(job, slurm)));
             };
-            let seat = Seat { slurm: slurm.clone(), node: node.clone() };
+            let seat = Placement {
+                slurm: slurm.clone(),
+                node: node.clone(),
+                rank,
+                node_id: places[rank],
+                local_id: local_ids[rank],
+                whole: whole.clone(),
+            };
             seats.insert(pod.uid().clone(), seat);
         }
         Some(Ok(seats))

@@ -99,9 +99,9 @@ fn judge(town: &Town) -> Result<(), String> {
     for job in town.slurm.jobs.values() {
         let mark: serde_json::Value = serde_json::from_str(&job.admin_comment).unwrap();
         let count = completed.entry(mark["workload"].to_string()).or_default();
-        if job.state == ObservedState::Completed {
+        if job.state == ObservedState::COMPLETED {
             *count += 1;
-        } else if !matches!(job.state, ObservedState::Cancelled | ObservedState::Failed) {
+        } else if ![ObservedState::CANCELLED, ObservedState::FAILED].contains(&job.state) {
             return Err(format!("job {} is left over", job.id));
         }
     }

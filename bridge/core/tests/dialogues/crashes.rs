@@ -1,6 +1,6 @@
 //! The bridge dies, or a reply is lost, at every point of a pod's way. There is always one job.
 
-use drawbridge_core::slurm::ObservedState;
+use drawbridge_core::slurm::{Base, ObservedState};
 use drawbridge_sim::JobId;
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn a_crash_or_a_lost_reply_at_any_request_leaves_one_job_and_one_binding() {
             let mut town = play(at, fate);
             let dialogue = town.dialogue();
             let ended =
-                town.slurm.jobs.values().filter(|job| job.state == ObservedState::Completed);
+                town.slurm.jobs.values().filter(|job| job.state == ObservedState::COMPLETED);
             assert_eq!(ended.count(), 1, "{at}\n{dialogue}");
             assert_eq!(town.slurm.jobs.len(), 1, "one job only: {at}\n{dialogue}");
             let pod = town.kube.pod("p").unwrap();
@@ -143,8 +143,8 @@ fn a_job_of_ours_without_a_workload_is_cancelled() {
 #[test]
 fn a_job_whose_pods_were_let_go_before_the_crash_ends_as_they_did() {
     for (phases, state) in [
-        (["Succeeded", "Succeeded"], ObservedState::Completed),
-        (["Succeeded", "Failed"], ObservedState::Failed),
+        (["Succeeded", "Succeeded"], ObservedState::COMPLETED),
+        (["Succeeded", "Failed"], ObservedState::FAILED),
     ] {
         let mut town = Town::new().start();
         town.group("g", 2);
@@ -165,7 +165,7 @@ fn a_job_whose_pods_were_let_go_before_the_crash_ends_as_they_did() {
         let held =
             |town: &Town, pod| town.kube.pod(pod).unwrap()["metadata"]["finalizers"] != json!([]);
         assert!(!held(&town, "w-0") && !held(&town, "w-1"), "{}", town.dialogue());
-        assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Running);
+        assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::RUNNING);
         town.restart();
         town.pass(5);
         let dialogue = town.dialogue();
@@ -193,7 +193,7 @@ fn a_bound_pod_whose_job_is_gone_after_a_restart_is_removed() {
     00:00:02.000     > condition on pods/p/status: DisruptionTarget=True: Slurm no longer knows job 7
     00:00:02.000     > Post pods/p/eviction {"apiVersion":"policy/v1","deleteOptions":{"preconditions":{"uid":"uid-p"}},"kind":"Eviction","metadata":{}}
     "#);
-    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Pending);
+    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::PENDING);
 }
 
 /// A waiting pod whose job ends in this state, while the bridge is up or down.
@@ -215,7 +215,7 @@ fn job_of_a_waiting_pod_ends(state: &ObservedState, bridge_is_up: bool) -> Town 
 
 #[test]
 fn a_job_cancelled_while_the_bridge_is_down_takes_its_waiting_pod_along() {
-    let mut town = job_of_a_waiting_pod_ends(&ObservedState::Cancelled, false);
+    let mut town = job_of_a_waiting_pod_ends(&ObservedState::CANCELLED, false);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:02.000 < job 7 ends
     00:00:02.000     > event SlurmJobEnded: Slurm job 7 ended: CANCELLED
@@ -229,11 +229,11 @@ fn a_job_cancelled_while_the_bridge_is_down_takes_its_waiting_pod_along() {
 fn it_makes_no_difference_whether_the_bridge_was_up_when_the_job_of_a_waiting_pod_ended() {
     #[rustfmt::skip]
     let rows = [
-        (ObservedState::Cancelled, "the pod is gone",    1),
-        (ObservedState::Deadline,  "the pod is gone",    1),
-        (ObservedState::Failed,    "the pod waits on",   2),
-        (ObservedState::Timeout,   "the pod waits on",   2),
-        (ObservedState::NodeFail,  "the pod waits on",   2),
+        (ObservedState::CANCELLED, "the pod is gone",    1),
+        (ObservedState::of(Base::Deadline),  "the pod is gone",    1),
+        (ObservedState::FAILED,    "the pod waits on",   2),
+        (ObservedState::TIMEOUT,   "the pod waits on",   2),
+        (ObservedState::of(Base::NodeFail),  "the pod waits on",   2),
     ];
     for (state, pod, jobs) in rows {
         for bridge_is_up in [true, false] {
@@ -319,7 +319,7 @@ fn a_latecomers_own_job_cancelled_while_the_bridge_is_down_takes_the_latecomer_a
     town.pass(3);
     town.crash();
     town.slurm("job 8, the latecomer's, is cancelled", |slurm| {
-        slurm.jobs.get_mut(&JobId(8)).unwrap().state = ObservedState::Cancelled;
+        slurm.jobs.get_mut(&JobId(8)).unwrap().state = ObservedState::CANCELLED;
     });
     town.restart();
     town.pass(5);

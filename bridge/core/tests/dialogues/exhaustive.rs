@@ -40,8 +40,8 @@ fn delete_everything(town: &mut Town) {
 fn lose_everything(town: &mut Town) {
     settle(town);
     town.slurm("every job runs into its limit", |slurm| {
-        for job in slurm.jobs.values_mut().filter(|job| job.state == ObservedState::Running) {
-            job.state = ObservedState::Timeout;
+        for job in slurm.jobs.values_mut().filter(|job| job.state == ObservedState::RUNNING) {
+            job.state = ObservedState::TIMEOUT;
         }
     });
     settle_without_starting(town);
@@ -59,7 +59,7 @@ fn cancel_everything(town: &mut Town) {
     settle_without_starting(town);
     town.slurm("every job is cancelled", |slurm| {
         for job in slurm.jobs.values_mut() {
-            job.state = ObservedState::Cancelled;
+            job.state = ObservedState::CANCELLED;
         }
     });
     settle_without_starting(town);
@@ -128,7 +128,7 @@ fn check(holds: bool, what: &str) -> Result<(), String> {
 fn everything_ends_well_whatever_request_meets_its_fate() {
     every_fate(run_to_the_end, |town| {
         check(town.slurm.jobs.len() == 2, "one job for each workload")?;
-        let completed = states(town).iter().all(|state| **state == ObservedState::Completed);
+        let completed = states(town).iter().all(|state| **state == ObservedState::COMPLETED);
         check(completed, "both jobs are accounted as completed")?;
         PODS.iter().try_for_each(|name| {
             let pod = town.kube.pod(name).ok_or("the pod is there")?;
@@ -150,7 +150,7 @@ fn external_jobs_say_how_they_ended_whatever_request_meets_its_fate() {
     let town = || Town::with(Config { placeholder: Placeholder::External, ..Config::as_shipped() });
     every_fate_in(town, run_to_the_end, |town| {
         check(town.slurm.jobs.len() == 2, "one job for each workload")?;
-        let cancelled = states(town).iter().all(|state| **state == ObservedState::Cancelled);
+        let cancelled = states(town).iter().all(|state| **state == ObservedState::CANCELLED);
         check(cancelled, "both jobs are over")?;
         let said = |job: &ObservedJob| job.admin_comment.contains(r#""outcome":"succeeded""#);
         check(town.slurm.jobs.values().all(said), "their marks say how their pods ended")
@@ -162,7 +162,7 @@ fn everything_deleted_is_gone_whatever_request_meets_its_fate() {
     every_fate(delete_everything, |town| {
         check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
         let live = |state: &&&ObservedState| {
-            matches!(state, ObservedState::Pending | ObservedState::Running)
+            [ObservedState::PENDING, ObservedState::RUNNING].contains(state)
         };
         check(states(town).iter().find(live).is_none(), "no job is left")?;
         check(town.slurm.jobs.len() <= 2, "one job for each workload")
@@ -173,7 +173,7 @@ fn everything_deleted_is_gone_whatever_request_meets_its_fate() {
 fn pods_whose_job_ended_are_gone_whatever_request_meets_its_fate() {
     every_fate(lose_everything, |town| {
         check(PODS.iter().all(|pod| town.kube.pod(pod).is_none()), "no pod is left")?;
-        let ended = states(town).iter().all(|state| **state == ObservedState::Timeout);
+        let ended = states(town).iter().all(|state| **state == ObservedState::TIMEOUT);
         check(ended && town.slurm.jobs.len() == 2, "no job but those that ran into their limit")
     });
 }

@@ -57,7 +57,7 @@ fn where_no_node_has_a_slurmd_the_outcome_is_written_on_the_job_before_it_is_can
     00:00:04.000     > cancel job 7
     00:00:04.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
     "#);
-    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Cancelled);
+    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::CANCELLED);
 }
 
 #[test]

@@ -20,6 +20,10 @@ impl Kube {
         self.objects.get(&pod_path(name))
     }
 
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.objects.iter()
+    }
+
     pub(crate) fn watch(&mut self, stream: StreamId, request: &KubeRequest) {
         let from = request.query.iter().find(|(key, _)| key == "resourceVersion");
         let from: u64 = from.and_then(|(_, from)| from.parse().ok()).unwrap_or(0);
@@ -104,6 +108,7 @@ impl Kube {
         let body = request.body.clone().unwrap_or_default();
         match (request.method, sub) {
             (Method::Get, _) => self.get(request),
+            (Method::Post, "") if path.ends_with("/resourceclaims") => self.make(path, body),
             (Method::Post, "") => reply(201, body),
             (_, _) if !self.objects.contains_key(path) => reply(404, json!({})),
             (Method::Post, "binding") => self.bind(path, &body),
@@ -119,11 +124,28 @@ impl Kube {
         }
     }
 
+    fn make(&mut self, collection: &str, body: Value) -> KubeReply {
+        let path = format!("{collection}/{}", body["metadata"]["name"].as_str().unwrap());
+        if self.objects.contains_key(&path) {
+            return reply(409, json!({}));
+        }
+        self.create(&path, body);
+        reply(201, self.objects[&path].clone())
+    }
+
     fn get(&self, request: &KubeRequest) -> KubeReply {
         if let Some(object) = self.objects.get(&request.path) {
             return reply(200, object.clone());
         }
-        let known = ["/pods", "/nodes", "/podgroups"].iter().any(|end| request.path.ends_with(end));
+        const KNOWN: [&str; 6] = [
+            "/pods",
+            "/nodes",
+            "/podgroups",
+            "/resourceclaims",
+            "/resourceslices",
+            "/deviceclasses",
+        ];
+        let known = KNOWN.iter().any(|end| request.path.ends_with(end));
         if !known {
             return reply(404, json!({}));
         }

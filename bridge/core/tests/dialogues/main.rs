@@ -8,8 +8,10 @@
 mod annotations;
 mod chaos;
 mod crashes;
+mod devices;
 mod exhaustive;
 mod external;
+mod external_nodes;
 mod gangs;
 mod kube;
 mod load;
@@ -18,4 +20,5 @@ mod owners;
 mod pods;
 mod rosters;
 mod slurm;
+mod states;
 mod town;

@@ -59,3 +59,45 @@ fn an_owner_that_can_not_be_read_is_done_without() {
     pod_of_replica_set(&mut town, &json!({}));
     assert_eq!(town.partitions, [None]);
 }
+
+/// Pods of one Job whose annotation lets so many jobs be in Slurm.
+fn throttled(limit: &str, pods: usize) -> Town {
+    let mut town = Town::new();
+    let annotations = json!({ "slurmjob.slinky.slurm.net/array-throttle": limit });
+    let job = json!({ "name": "sweep", "namespace": "a", "annotations": annotations });
+    town.kube.create("/apis/batch/v1/namespaces/a/jobs/sweep", json!({ "metadata": job }));
+    let mut town = town.start();
+    for index in 0..pods {
+        let owner = json!([{
+            "apiVersion": "batch/v1", "kind": "Job", "name": "sweep", "uid": "uid-sweep",
+            "controller": true,
+        }]);
+        let name = format!("sweep-{index}");
+        let metadata = json!({ "name": name, "namespace": "a", "ownerReferences": owner });
+        let spec = json!({ "containers": [{ "name": "c" }] });
+        town.kube.create(&pod_path(&name), json!({ "metadata": metadata, "spec": spec }));
+    }
+    town.pass(3);
+    town
+}
+
+#[test]
+fn no_more_jobs_of_one_controller_are_in_slurm_than_its_annotation_says() {
+    let mut town = throttled("2", 4);
+    assert_eq!(town.partitions.len(), 2, "two were submitted");
+    let waits = town.kube.pod("sweep-3").unwrap();
+    let message = waits["status"]["conditions"][0]["message"].as_str().unwrap();
+    assert_eq!(message, "waiting for other jobs of Job sweep: 2 are in Slurm, array-throttle is 2");
+    town.kube.delete(&pod_path("sweep-0"));
+    town.pass(20);
+    assert_eq!(town.partitions.len(), 3, "one has left, the next came");
+}
+
+#[test]
+fn a_restart_does_not_forget_who_is_in_slurm() {
+    let mut town = throttled("2", 4);
+    town.crash();
+    town.restart_if_dead();
+    town.pass(60);
+    assert_eq!(town.partitions.len(), 2);
+}

@@ -1,6 +1,6 @@
 //! One pod by itself.
 
-use drawbridge_core::slurm::ObservedState;
+use drawbridge_core::slurm::{Flag, ObservedState};
 use drawbridge_sim::JobId;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn a_pod_is_submitted_marked_placed_bound_and_its_job_ends_as_it_did() {
     sent USR1 to job 7: its pods are over
     let go of pod a/p
     ");
-    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::Completed);
+    assert_eq!(town.slurm.jobs[&JobId(7)].state, ObservedState::COMPLETED);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_job_cancelled_in_slurm_takes_its_pod_along() {
     town.dialogue();
     town.slurm("job 7 is cancelled", |slurm| {
         let job = slurm.jobs.get_mut(&JobId(7)).unwrap();
-        job.state = ObservedState::Completing(Box::new(ObservedState::Cancelled));
+        job.state = ObservedState::CANCELLED.with(Flag::Completing);
         job.end_time = Some(1_767_225_600);
     });
     town.pass(6);
@@ -139,7 +139,7 @@ fn a_requeued_job_takes_its_bound_pod_along() {
     town.phase("p", "Running");
     town.dialogue();
     town.slurm("job 7 is requeued", |slurm| {
-        slurm.jobs.get_mut(&JobId(7)).unwrap().state = ObservedState::Pending;
+        slurm.jobs.get_mut(&JobId(7)).unwrap().state = ObservedState::PENDING;
     });
     town.pass(6);
     town.phase("p", "Failed");
@@ -161,7 +161,7 @@ fn a_job_on_its_way_back_into_the_queue_is_not_submitted_a_second_time() {
     town.pod("p", 4, &json!({}));
     town.dialogue();
     town.slurm("job 7 was started and requeued before anybody saw it", |slurm| {
-        let left = ObservedState::Completing(Box::new(ObservedState::Pending));
+        let left = ObservedState::PENDING.with(Flag::Completing);
         slurm.jobs.get_mut(&JobId(7)).unwrap().state = left;
     });
     town.pass(60);

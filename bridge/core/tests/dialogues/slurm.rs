@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drawbridge_core::{
     NodeTarget, SlurmFault, SlurmReply, SlurmRequest,
-    slurm::{NodeAllocation, NodeInfo, ObservedJob, ObservedState},
+    slurm::{NodeAllocation, NodeInfo, ObservedJob, ObservedState, Reservation},
 };
 use drawbridge_sim::JobId;
 
@@ -19,6 +19,9 @@ pub(crate) struct Slurm {
     pub(crate) read_only: bool,
     /// Nobody may change jobs that wait.
     pub(crate) frozen: bool,
+    pub(crate) reservations: Vec<Reservation>,
+    /// How changes of nodes are answered, instead of being made.
+    pub(crate) refuse_nodes: Option<(i64, &'static str)>,
 }
 
 impl Default for Slurm {
@@ -30,6 +33,8 @@ impl Default for Slurm {
             refuse: None,
             read_only: false,
             frozen: false,
+            reservations: Vec::new(),
+            refuse_nodes: None,
         }
     }
 }
@@ -45,6 +50,33 @@ impl Slurm {
             cpus: 8,
             memory_mib: 64_000,
             gres: String::new(),
+            features: Vec::new(),
+            topology: String::new(),
+        };
+        self.nodes.insert(name.into(), node);
+    }
+
+    /// Makes an external node from such words as the bridge writes.
+    pub(crate) fn create(&mut self, name: &str, words: &str) {
+        let word = |key: &str| {
+            let found = words.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+            found.unwrap_or_default().trim_matches('"').to_owned()
+        };
+        let node = NodeInfo {
+            name: name.into(),
+            state: ["IDLE", "EXTERNAL", "DYNAMIC_NORM"].map(String::from).to_vec(),
+            reason: String::new(),
+            comment: String::new(),
+            partitions: vec!["main".into()],
+            cpus: word("CPUs").parse().unwrap(),
+            memory_mib: word("RealMemory").parse().unwrap(),
+            gres: word("Gres"),
+            features: word("Feature")
+                .split(',')
+                .filter(|it| !it.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            topology: word("Topology"),
         };
         self.nodes.insert(name.into(), node);
     }
@@ -54,12 +86,14 @@ impl Slurm {
         self.next += 1;
         let job = ObservedJob {
             id,
-            state: ObservedState::Pending,
+            state: ObservedState::PENDING,
             reason: None,
             reason_text: None,
             admin_comment: admin_comment.into(),
             submit_time: u64::from(id.0),
             allocation: Vec::new(),
+            gres_detail: Vec::new(),
+            cores: Vec::new(),
             start_time: None,
             end_time: None,
             partition: "main".into(),
@@ -70,7 +104,7 @@ impl Slurm {
 
     /// Starts whatever waits: one task on n1, the others on n2.
     pub(crate) fn start_all(&mut self) {
-        let waiting = self.jobs.values().filter(|job| job.state == ObservedState::Pending);
+        let waiting = self.jobs.values().filter(|job| job.state == ObservedState::PENDING);
         let waiting: Vec<_> = waiting.map(|job| (job.id.0, job.admin_comment.clone())).collect();
         for (id, comment) in waiting {
             let mark: serde_json::Value = serde_json::from_str(&comment).unwrap();
@@ -85,7 +119,7 @@ impl Slurm {
 
     pub(crate) fn start(&mut self, job: u32, nodes: &[(&str, u32)]) {
         let job = self.jobs.get_mut(&JobId(job)).unwrap();
-        job.state = ObservedState::Running;
+        job.state = ObservedState::RUNNING;
         job.reason = None;
         let nodes = nodes.iter();
         job.allocation = nodes
@@ -111,9 +145,9 @@ impl Slurm {
             SlurmRequest::Cancel { job, signal } => {
                 if let Some(job) = self.jobs.get_mut(job) {
                     job.state = match signal.as_deref() {
-                        None => ObservedState::Cancelled,
-                        Some("USR1") => ObservedState::Completed,
-                        Some(_) => ObservedState::Failed,
+                        None => ObservedState::CANCELLED,
+                        Some("USR1") => ObservedState::COMPLETED,
+                        Some(_) => ObservedState::FAILED,
                     };
                 }
                 SlurmReply::Done
@@ -129,7 +163,7 @@ impl Slurm {
                 SlurmReply::Done
             }
             SlurmRequest::Revise { job, to, .. } => match self.jobs.get_mut(job) {
-                Some(job) if job.state == ObservedState::Pending && !self.frozen => {
+                Some(job) if job.state == ObservedState::PENDING && !self.frozen => {
                     job.admin_comment.clone_from(&to.admin_comment);
                     SlurmReply::Done
                 }
@@ -138,13 +172,37 @@ impl Slurm {
                     return Err(SlurmFault::Refused { number: 2002, text });
                 }
             },
+            SlurmRequest::Reservations => SlurmReply::Reservations(self.reservations.clone()),
+            SlurmRequest::UpdateNode { .. }
+            | SlurmRequest::CreateNode { .. }
+            | SlurmRequest::DescribeNode { .. }
+            | SlurmRequest::DeleteNode(_)
+                if self.refuse_nodes.is_some() =>
+            {
+                let (number, text) = self.refuse_nodes.unwrap();
+                return Err(SlurmFault::Refused { number, text: text.into() });
+            }
+            SlurmRequest::CreateNode { node, words } => {
+                self.create(node.as_str(), words);
+                SlurmReply::Done
+            }
+            SlurmRequest::DescribeNode { node, features, topology } => {
+                let node = self.nodes.get_mut(node.as_str()).unwrap();
+                node.features = features.clone().unwrap_or(node.features.clone());
+                node.topology = topology.clone().unwrap_or(node.topology.clone());
+                SlurmReply::Done
+            }
+            SlurmRequest::DeleteNode(node) => {
+                self.nodes.remove(node.as_str());
+                SlurmReply::Done
+            }
             SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
             SlurmRequest::UpdateNode { node, state, reason } => {
                 let node = self.nodes.get_mut(node.as_str()).unwrap();
-                node.state = match state {
-                    NodeTarget::Drain => vec!["IDLE".into(), "DRAIN".into()],
-                    NodeTarget::Resume => vec!["IDLE".into()],
-                };
+                node.state.retain(|flag| flag != "DRAIN" && flag != "DOWN");
+                if *state == NodeTarget::Drain {
+                    node.state.push("DRAIN".into());
+                }
                 node.reason.clone_from(reason);
                 SlurmReply::Done
             }

@@ -198,6 +198,19 @@ impl Town {
         self.drain();
     }
 
+    /// Changes a Kubernetes node.
+    pub(crate) fn change_node(&mut self, node: &str, what: &str, change: impl FnOnce(&mut Value)) {
+        self.say(&format!("< node {node} {what}"));
+        self.kube.change(&format!("/api/v1/nodes/{node}"), change);
+        self.drain();
+    }
+
+    pub(crate) fn delete_node(&mut self, node: &str) {
+        self.say(&format!("< node {node} deleted"));
+        self.kube.delete(&format!("/api/v1/nodes/{node}"));
+        self.drain();
+    }
+
     /// Changes Slurm; the bridge finds out by itself.
     pub(crate) fn slurm(&mut self, what: &str, change: impl FnOnce(&mut Slurm)) {
         self.say(&format!("< {what}"));
@@ -378,6 +391,9 @@ fn is_noise(effect: &Effect) -> bool {
                 | SlurmRequest::Remark { .. }
                 | SlurmRequest::Revise { .. }
                 | SlurmRequest::UpdateNode { .. }
+                | SlurmRequest::CreateNode { .. }
+                | SlurmRequest::DescribeNode { .. }
+                | SlurmRequest::DeleteNode(_)
         ),
     }
 }
@@ -413,6 +429,10 @@ fn kube_line(request: &KubeRequest) -> String {
             !["uid", "resourceVersion", "name", "namespace"].contains(&key.as_str())
         });
     }
+    // Who a pod is among the others is long, and has tests of its own.
+    if let Some(Value::Object(annotations)) = body.pointer_mut("/metadata/annotations") {
+        annotations.retain(|key, _| !key.starts_with("drawbridge.dev/"));
+    }
     format!("{:?} {path} {body}", request.method)
 }
 
@@ -432,6 +452,10 @@ fn slurm_line(request: &SlurmRequest) -> String {
         SlurmRequest::Job(job) => format!("read job {job}"),
         SlurmRequest::Jobs => "all jobs".into(),
         SlurmRequest::Nodes => "nodes".into(),
+        SlurmRequest::Reservations => "reservations".into(),
+        SlurmRequest::CreateNode { .. }
+        | SlurmRequest::DescribeNode { .. }
+        | SlurmRequest::DeleteNode(_) => request.to_string(),
     }
 }
 

@@ -47,6 +47,9 @@ pub struct NodeChange {
     pub state: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where it is in the topology; since v0.0.43.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology_str: Option<String>,
     /// Seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume_after: Option<Number>,
@@ -104,6 +107,9 @@ impl Call for UpdateNode {
     const NAME: &'static str = "node.update";
 
     fn request(&self, version: ApiVersion) -> Result<HttpRequest, Unserved> {
+        if self.change.topology_str.is_some() {
+            served::since(served::TOPOLOGY, version)?;
+        }
         let path = slurm(version, &format!("node/{}", escape(&self.node)));
         Ok(HttpRequest::post(path, json!(self.change)))
     }

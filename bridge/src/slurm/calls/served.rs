@@ -25,6 +25,9 @@ pub(super) const RESOURCES: (&str, ApiVersion) = ("the resources of a job", V44)
 /// New nodes.
 pub(super) const NEW_NODE: (&str, ApiVersion) = ("creating a node", V44);
 
+/// A node's place in the topology.
+pub(super) const TOPOLOGY: (&str, ApiVersion) = ("a node's place in the topology", V43);
+
 /// Fields of a job's description that some versions lack. Those would ignore them with a warning,
 /// and the job would be another than the one that was meant.
 const FIELDS: &[(&str, &[ApiVersion])] = &[

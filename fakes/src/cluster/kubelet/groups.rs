@@ -27,8 +27,8 @@ pub(crate) struct Groups(BTreeMap<Group, Program>);
 /// One program.
 #[derive(Clone, Debug, Default)]
 struct Program {
-    /// The ranks whose containers run.
-    members: BTreeSet<Key>,
+    /// The ranks whose containers run, and the switches that they are on.
+    members: BTreeMap<Key, String>,
     /// Those of them that wait for the others.
     waiting: BTreeSet<Key>,
     /// Those of them that are done.
@@ -59,6 +59,12 @@ impl Groups {
     /// How many ranks of the run's program run now.
     pub(crate) fn here(&self, run: &Run) -> usize {
         self.program(run).map_or(0, |program| program.members.len())
+    }
+
+    /// On how many switches the ranks are that run now.
+    pub(crate) fn switches(&self, run: &Run) -> usize {
+        let members = self.program(run).into_iter().flat_map(|program| program.members.values());
+        members.collect::<BTreeSet<_>>().len()
     }
 
     /// Whether all of them do.
@@ -96,7 +102,7 @@ impl Groups {
             return vec![];
         }
         let program = self.0.entry(group.clone()).or_default();
-        program.members.insert(key.clone());
+        program.members.insert(key.clone(), run.switch.clone());
         set(&mut program.waiting, key, run.rank == Rank::Waiting);
         set(&mut program.done, key, run.rank == Rank::Done);
         let (all, done) = (ranks(run), program.done.len());
@@ -128,7 +134,8 @@ impl Groups {
         let abort = run.behaviour.mpi.as_ref().and_then(|mpi| mpi.abort);
         if let (true, Some(abort), None) = (failure, abort, program.aborts) {
             program.aborts = Some(now + abort);
-            look_at.extend(others(&program.members, key, now + abort));
+            let members = program.members.keys().filter(|other| *other != key);
+            look_at.extend(members.map(|other| (other.clone(), now + abort)));
         }
         if program.members.is_empty() {
             self.0.remove(group);

@@ -38,6 +38,10 @@ pub(crate) struct Run {
     pub(crate) containers: Vec<Container>,
     pub(crate) stage: Stage,
     pub(crate) rank: Rank,
+    /// The switch that its node is on, where that matters.
+    pub(crate) switch: String,
+    /// On how many of them its program was when the ranks met.
+    pub(crate) switches: usize,
 }
 
 /// What the pod as a whole is doing.
@@ -89,6 +93,8 @@ pub(crate) struct Seen {
     pub(crate) evicted: Option<Why>,
     /// Whether all ranks of its program run.
     pub(crate) complete: bool,
+    /// On how many switches they are.
+    pub(crate) switches: usize,
     /// When it notices that a rank of its program failed.
     pub(crate) aborts: Option<Time>,
     /// Whether all ranks of its program are done.
@@ -113,8 +119,8 @@ pub(crate) enum Turn {
     Exit(usize, Exit),
     /// It failed a probe once too often.
     Unhealthy(usize, Kind),
-    /// All ranks are here.
-    Meet,
+    /// All ranks are here, on so many switches.
+    Meet(usize),
     /// This rank is done before the others.
     Done,
     /// The pod is told to stop.
@@ -210,7 +216,7 @@ impl Run {
 
     fn live(&self, seen: &Seen) -> Option<Turn> {
         if self.rank == Rank::Waiting && seen.complete && self.running() {
-            return Some(Turn::Meet);
+            return Some(Turn::Meet(seen.switches));
         }
         if self.over() {
             return self.wind_up(seen.now, self.grace);
@@ -299,7 +305,7 @@ impl Run {
                 }
                 self.containers[*at].stop(now, grace, &behaviour);
             }
-            Turn::Meet => self.meet(now, means),
+            Turn::Meet(switches) => self.meet(now, *switches, means),
             Turn::Done => self.rank = Rank::Done,
             Turn::Stop(grace, why) => self.stop(now, *grace, why.clone()),
             Turn::Hurry(shorter) => {
@@ -372,10 +378,14 @@ impl Run {
         program.runtime.draw(means.seed, &purpose).map(|runtime| now + runtime)
     }
 
-    fn meet(&mut self, now: Time, means: &Means<'_>) {
+    fn meet(&mut self, now: Time, switches: usize, means: &Means<'_>) {
         self.rank = Rank::Met;
+        self.switches = switches;
+        let mpi = self.behaviour.mpi.as_ref();
+        let permille = mpi.map_or(1000, |mpi| mpi.permille(&means.key.name, switches));
         for at in 0..self.containers.len() {
             let until = self.ends(now, at, means);
+            let until = until.map(|until| now + (until - now).permille(permille));
             let it = &mut self.containers[at];
             if let (Role::Main, Life::Running { ends, .. }) = (it.role, &mut it.life) {
                 *ends = until;

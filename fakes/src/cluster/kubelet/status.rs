@@ -235,7 +235,13 @@ fn shut_gates(pod: &Pod) -> Option<(&'static str, String)> {
 /// Whether a rank has met the others, once that can be said.
 fn barrier(pod: &Pod, run: &Run, here: usize) -> Option<(bool, (&'static str, String))> {
     let ranks = run.behaviour.mpi.as_ref()?.ranks;
-    let met = || ("AllRanksMet", format!("all {ranks} ranks were here"));
+    let met = || {
+        let across = match run.switches {
+            0 | 1 => String::new(),
+            switches => format!(", across {switches} switches"),
+        };
+        ("AllRanksMet", format!("all {ranks} ranks were here{across}"))
+    };
     match run.rank {
         Rank::Waiting if run.running() && matches!(run.stage, Stage::Alive) => {
             Some((false, ("WaitingForRanks", format!("{here} of {ranks} ranks are here"))))

@@ -59,7 +59,7 @@ pub(super) fn before(plan: &mut Plan, pod: &Pod, run: &Run, turn: &Turn) {
         Turn::Begin(_)
         | Turn::Run(_)
         | Turn::Exit(..)
-        | Turn::Meet
+        | Turn::Meet(_)
         | Turn::Done
         | Turn::Hurry(_)
         | Turn::Dismiss(..)

@@ -109,6 +109,17 @@ pub(super) fn claim_validate(claim: &Value) -> Vec<FieldError> {
     request_errors(&claim["spec"], "spec")
 }
 
+/// A claim's spec stays, and its devices until they have been taken out.
+pub(super) fn claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
+    let mut errors = spec_update(new, old);
+    let of = |claim: &Value| claim["status"]["allocation"].clone();
+    let (now, before) = (of(new), of(old));
+    if !before.is_null() && !now.is_null() && now != before {
+        errors.push(FieldError::invalid("status.allocation", &now, "field is immutable"));
+    }
+    errors
+}
+
 /// What is wrong with a template of such claims.
 pub(super) fn template_validate(template: &Value) -> Vec<FieldError> {
     request_errors(&template["spec"]["spec"], "spec.spec")

@@ -21,7 +21,8 @@ impl Watched {
         for node in &nodes {
             self.tell_node(node);
         }
-        let named = nodes.into_iter().map(|node| (node.slurm_name.clone().unwrap_or_default(), node));
+        let named =
+            nodes.into_iter().map(|node| (node.slurm_name.clone().unwrap_or_default(), node));
         self.slurm_nodes = named.collect::<BTreeMap<_, _>>();
         self.tell_nodes();
         self.seen.insert(SLURM);

@@ -42,10 +42,12 @@ impl Hands {
                 self.job(*job, JobDescription { priority, ..JobDescription::default() }).await
             }
             Deed::Hold(job) => {
-                self.job(*job, JobDescription { hold: Some(true), ..JobDescription::default() }).await
+                self.job(*job, JobDescription { hold: Some(true), ..JobDescription::default() })
+                    .await
             }
             Deed::Release(job) => {
-                self.job(*job, JobDescription { hold: Some(false), ..JobDescription::default() }).await
+                self.job(*job, JobDescription { hold: Some(false), ..JobDescription::default() })
+                    .await
             }
             Deed::Kill(node) => self.node(node, "DOWN", Some("killed in the TUI")).await,
             Deed::Drain(node, reason) => self.node(node, "DRAIN", Some(reason)).await,
@@ -83,7 +85,8 @@ impl Hands {
     }
 
     async fn kube(&self, method: Method, path: String, body: Option<Value>) -> Result<(), String> {
-        let client = self.kube.as_ref().ok_or_else(|| "there is no way to Kubernetes".to_owned())?;
+        let client =
+            self.kube.as_ref().ok_or_else(|| "there is no way to Kubernetes".to_owned())?;
         let request = KubeRequest { method, path, query: vec![], body };
         let reply = client.send("tui", &request).await.map_err(|lost| lost.why)?;
         match reply.status < 400 {

@@ -55,7 +55,8 @@ async fn ask(line: &Line, zero: u64) -> Result<(Vec<JobRow>, Vec<NodeRow>), Sess
     let nodes = line.ask(&Nodes).await?.items;
     let mut rows: BTreeMap<String, NodeRow> =
         nodes.iter().map(|node| (node.name.clone(), node_row(node))).collect();
-    let shapes: BTreeMap<&str, &Node> = nodes.iter().map(|node| (node.name.as_str(), node)).collect();
+    let shapes: BTreeMap<&str, &Node> =
+        nodes.iter().map(|node| (node.name.as_str(), node)).collect();
     for job in jobs.iter().filter(|job| job.is("RUNNING") || job.is("SUSPENDED")) {
         hold(job, &mut rows, &shapes);
     }
@@ -123,6 +124,8 @@ fn node_row(node: &Node) -> NodeRow {
         cordoned: false,
         partitions: node.partitions.clone(),
         switch: switch(&node.topology),
+        conditions: vec![],
+        taints: vec![],
         cpus: node.cpus,
         cpus_alloc: u32::try_from(node.alloc_cpus).unwrap_or(0),
         memory_mb: node.real_memory,
@@ -146,7 +149,13 @@ fn state(node: &Node) -> String {
     let busy = ["ALLOCATED", "MIXED", "COMPLETING"].iter().any(|state| node.is(state));
     let base = node.state.first().map_or("", String::as_str);
     let short = match base {
-        _ if node.is("DRAIN") => if busy { "drng" } else { "drain" },
+        _ if node.is("DRAIN") => {
+            if busy {
+                "drng"
+            } else {
+                "drain"
+            }
+        }
         "DOWN" => "down",
         _ if node.is("MAINTENANCE") => "maint",
         _ if node.is("COMPLETING") => "comp",
@@ -216,7 +225,10 @@ mod tests {
     #[test]
     fn states_are_as_sinfo_shortens_them() {
         let short = |words: &[&str]| {
-            state(&Node { state: words.iter().map(|it| (*it).to_owned()).collect(), ..Node::default() })
+            state(&Node {
+                state: words.iter().map(|it| (*it).to_owned()).collect(),
+                ..Node::default()
+            })
         };
         #[rustfmt::skip]
         let rows = [
@@ -258,6 +270,9 @@ mod tests {
         let waits = job_row(&job("PENDING"), zero);
         assert_eq!((waits.start_ms, waits.expected_start_ms), (None, Some(Time::from_ms(60_000))));
         let over = job_row(&job("COMPLETED"), zero);
-        assert_eq!((over.start_ms, over.end_ms), (Some(Time::from_ms(60_000)), Some(Time::from_ms(90_000))));
+        assert_eq!(
+            (over.start_ms, over.end_ms),
+            (Some(Time::from_ms(60_000)), Some(Time::from_ms(90_000)))
+        );
     }
 }

@@ -24,8 +24,7 @@ pub(crate) const fn columns<'a>() -> [Column<Gang<'a>>; 8] {
         column("PLACED", |_, it| format!("{}/{}", it.placed(), it.size))
             .right(|_, it| Sort::number(it.placed())),
         column("MET", |_, it| met(it)).right(|_, it| Sort::text(&met(it))),
-        column("JOB", |_, it| job(it))
-            .right(|_, it| Sort::number(it.job().map_or(0, |job| job.0))),
+        column("JOB", |_, it| job(it)).right(|_, it| Sort::number(it.job().map_or(0, |job| job.0))),
         column("SWITCHES", switches).right(|scene, it| Sort::text(&switches(scene, it))),
         column("WAITS FOR", |_, it| waits_for(it)),
     ]

@@ -28,10 +28,7 @@ pub(crate) const COLUMNS: [Column<NodeRow>; 10] = [
     column("REASON", |_, node| node.reason.clone().unwrap_or_default()),
 ];
 
-const fn column(
-    name: &'static str,
-    text: fn(Scene<'_>, &NodeRow) -> String,
-) -> Column<NodeRow> {
+const fn column(name: &'static str, text: fn(Scene<'_>, &NodeRow) -> String) -> Column<NodeRow> {
     Column::new(name, text)
 }
 

@@ -39,8 +39,7 @@ pub(crate) const fn columns<'a>() -> [Column<PodLine<'a>>; 15] {
             .right(|_, it| Sort::Number(first(it).and_then(|pod| i64::try_from(pod.rank?).ok())))
             .shown(Shown::Asked),
         Column::new("OWNER", |_, it| pod(it, |pod| dash(pod.owner.as_ref()))).shown(Shown::Asked),
-        Column::new("SCHEDULER", |_, it| pod(it, |pod| pod.scheduler.clone()))
-            .shown(Shown::Asked),
+        Column::new("SCHEDULER", |_, it| pod(it, |pod| pod.scheduler.clone())).shown(Shown::Asked),
         Column::new("STARTED", |scene, it| pod(it, |pod| time(scene, pod.started_ms)))
             .right(|_, it| Sort::time(first(it).and_then(|pod| pod.started_ms)))
             .shown(Shown::Asked),

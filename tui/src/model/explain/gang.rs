@@ -58,9 +58,12 @@ fn split(scene: Scene<'_>, gang: &Gang<'_>) -> Vec<String> {
     let names = some_of(missing.iter().map(|pod| pod.name.clone())).join(", ");
     why.extend((!missing.is_empty()).then(|| format!("Without a node: {names}.")));
     why.extend((0 < absent).then(|| format!("{} don't exist yet.", count(absent, "rank"))));
-    why.extend(missing.first().and_then(|pod| pod.message.as_ref()).map(|message| {
-        format!("Why: {}.", message.trim_end_matches('.'))
-    }));
+    why.extend(
+        missing
+            .first()
+            .and_then(|pod| pod.message.as_ref())
+            .map(|message| format!("Why: {}.", message.trim_end_matches('.'))),
+    );
     why.extend(deadlock(scene, gang));
     why
 }
@@ -69,9 +72,7 @@ fn split(scene: Scene<'_>, gang: &Gang<'_>) -> Vec<String> {
 fn deadlock(scene: Scene<'_>, gang: &Gang<'_>) -> Vec<String> {
     let all = gang::gangs(scene, false);
     let stuck = deadlocked(&all);
-    let is_it = |other: &&&Gang<'_>| {
-        (other.namespace, &other.name) == (gang.namespace, &gang.name)
-    };
+    let is_it = |other: &&&Gang<'_>| (other.namespace, &other.name) == (gang.namespace, &gang.name);
     if !stuck.iter().any(|other| is_it(&other)) {
         return vec![];
     }

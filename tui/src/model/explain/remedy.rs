@@ -88,7 +88,7 @@ pub(crate) fn remedies(scene: Scene<'_>, id: JobId) -> Vec<Remedy> {
     }));
     all.push(Remedy {
         text: "it has the highest priority".to_owned(),
-        steps: vec![format!("slurmJob: {{job: \"{id}\", priority: 4294967294}}")],
+        steps: vec![format!("scontrol: update JobId={id} Priority=4294967294")],
     });
     all
 }

@@ -165,12 +165,8 @@ fn gpus(screen: &Screen<'_>, node: &NodeRow, room: usize) -> Line<'static> {
 
 fn memory(screen: &Screen<'_>, node: &NodeRow, room: usize) -> Line<'static> {
     let amount = format!("{} GiB", of_gib(node.memory_alloc_mb, node.memory_mb));
-    let cells = bar(
-        screen,
-        node.memory_alloc_mb,
-        node.memory_mb,
-        room.saturating_sub(LABEL + AMOUNT),
-    );
+    let cells =
+        bar(screen, node.memory_alloc_mb, node.memory_mb, room.saturating_sub(LABEL + AMOUNT));
     measured(screen, "mem", cells, amount, 1, room)
 }
 
