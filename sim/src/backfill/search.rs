@@ -5,7 +5,8 @@ mod hope;
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, IndexSet, Job, JobId, Reason, Slurmctld, Span, Time, UserName,
+    Allocation, ArrayPlace, IndexSet, Job, JobId, LicenseAsk, Reason, Slurmctld, Span, Time,
+    UserName,
     conf::BackfillParams,
     rows::Holder,
     sched::{Decision, NodesNow, QueueKey, Seeker},
@@ -27,9 +28,18 @@ pub(super) use hope::Hope;
 /// `bf_max_time` is over.
 const TRIES: usize = 1_000;
 
-/// What is known of everybody who asks for the same: no try before `from` finds a place, because
-/// room only shrinks in a cycle; `None` found none at all.
-type Earliest<'a> = BTreeMap<(usize, u64, &'a Ask, Option<&'a UserName>), Option<u64>>;
+/// What is known of everybody who asks for the same, by partition, limit, request, licences, and user
+/// where that matters.
+type Earliest<'a> = BTreeMap<(usize, u64, &'a Ask, &'a LicenseAsk, Option<&'a UserName>), Known>;
+
+#[derive(Clone, Copy)]
+struct Known {
+    /// No try before then finds a place, because room only shrinks in a cycle; `None` found none at
+    /// all.
+    from: Option<u64>,
+    /// Whether that counts as a try.
+    counted: bool,
+}
 
 /// One pass over the queue. Looks at the controller and changes nothing in it.
 pub(super) struct Cycle<'a> {
@@ -44,6 +54,7 @@ pub(super) struct Cycle<'a> {
     rooms: Rooms,
     window_end: u64,
     quota: Quota<'a>,
+    array: Arrays,
     earliest: Earliest<'a>,
     /// Jobs that were tried in some partition.
     tested: usize,
@@ -71,8 +82,20 @@ struct Candidate<'a> {
     /// Only whether it can start now is of interest.
     now_only: bool,
     counted: bool,
-    /// Tasks of an array that were planned.
+    /// A plan was made for it.
+    planned: bool,
+}
+
+/// What a cycle remembers of arrays.
+#[derive(Default)]
+struct Arrays {
+    /// The record and partition of the last task for which nothing was found.
+    rejected: Option<(JobId, usize)>,
+    /// The array that was planned last, and how many of its tasks were.
+    job: Option<JobId>,
     plans: usize,
+    /// The earliest start that was planned for a record's tasks.
+    earliest: Option<u64>,
 }
 
 /// Where and when a job would run.
@@ -106,6 +129,7 @@ impl<'a> Cycle<'a> {
             plan,
             rooms: Rooms::new(),
             quota: Quota::default(),
+            array: Arrays::default(),
             earliest: BTreeMap::new(),
             tested: 0,
             stopped: false,
@@ -139,9 +163,7 @@ impl<'a> Cycle<'a> {
         let Some(job) = ctld.job(key.job).filter(|job| !self.tally.is_spent(job)) else {
             return;
         };
-        if ctld.backfill_refuses(job, key.partition)
-            || !self.quota.admits(self.limits, &job.submission.user, key.partition)
-        {
+        if ctld.backfill_refuses(job, key.partition) {
             return;
         }
         let Some(ask) = ctld.ask_in(job, key.partition) else { return };
@@ -156,9 +178,13 @@ impl<'a> Cycle<'a> {
             before,
             now_only: !self.may_reserve(job, key.partition, before.is_some()),
             counted: false,
-            plans: 0,
+            planned: false,
         };
+        self.array.earliest = None;
         while self.place_task(&mut candidate) {}
+        if let Some(start) = self.array.earliest {
+            self.starts.insert(job.id, start);
+        }
     }
 
     /// Seconds that a job may run there, as far as the plan goes; whether that is the least it asks for.
@@ -174,26 +200,62 @@ impl<'a> Cycle<'a> {
 
     /// Starts or plans a job, or a task of an array; whether there is another task to look at.
     fn place_task(&mut self, candidate: &mut Candidate<'a>) -> bool {
-        let job = candidate.job;
-        let unlicensed = !self.limits.licenses && !self.tally.has_licenses(job);
-        if self.tally.is_full(self.ctld, job) || unlicensed {
+        let Candidate { job, partition, .. } = *candidate;
+        if self.waits_for_array(job, partition)
+            || !self.quota.admits(self.limits, &job.submission.user, partition)
+            || (!self.limits.licenses && !self.tally.has_licenses(job))
+        {
             return false;
         }
-        let (started, size) = (self.tally.n_started(), self.plan.size());
+        let started = self.tally.n_started();
+        (candidate.counted, candidate.planned) = (false, false);
         self.find(candidate);
-        if self.stopped {
+        let Some(place) = &job.array else { return false };
+        let started = started < self.tally.n_started();
+        if started || candidate.planned {
+            self.array.rejected = None;
+        }
+        if self.stopped || (started && self.is_full()) {
             return false;
         }
-        let Some(place) = &job.array else { return false };
-        if started < self.tally.n_started() {
-            return !self.tally.is_spent(job);
+        match started {
+            true => !self.tally.is_spent(job),
+            false => candidate.planned && self.plans_another(job, place),
         }
-        // `bf_max_job_array_resv`: plans for so many tasks of an array.
-        candidate.plans += 1;
-        size < self.plan.size()
-            && candidate.plans < self.limits.max_job_array_resv
-            && candidate.plans < place.n_tasks()
-            && !self.tally.is_full_with(self.ctld, job, candidate.plans)
+    }
+
+    /// Whether a task isn't tried: another one of its array found nothing there, or as many run as may.
+    fn waits_for_array(&mut self, job: &Job, partition: usize) -> bool {
+        let Some(array) = job.array.as_ref().map(|place| place.job) else { return false };
+        if let Some((record, place)) = self.array.rejected
+            && let Some(other) = self.ctld.job(record)
+            && place == partition
+            && other.array.as_ref().is_some_and(|other| other.job == array)
+        {
+            if other.reason != job.reason && record != job.id {
+                let wait = Decision::Wait { job: job.id, reason: other.reason.clone() };
+                self.outcome.starts.push(wait);
+            }
+            return true;
+        }
+        self.array.rejected = Some((job.id, partition));
+        self.tally.is_full(self.ctld, job)
+    }
+
+    /// `bf_max_job_array_resv`: plans for so many tasks of an array.
+    fn plans_another(&mut self, job: &Job, place: &ArrayPlace) -> bool {
+        let start = self.starts.get(&job.id).copied();
+        let array = &mut self.array;
+        if array.job == Some(place.job) {
+            array.plans += 1;
+            array.earliest = array.earliest.min(start);
+        } else {
+            (array.job, array.plans, array.earliest) = (Some(place.job), 1, start);
+        }
+        let plans = array.plans;
+        plans < self.limits.max_job_array_resv
+            && plans < place.n_tasks()
+            && !self.tally.is_full_with(self.ctld, job, plans)
     }
 
     /// `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
@@ -211,26 +273,34 @@ impl<'a> Cycle<'a> {
     /// Tries at ever later times.
     fn find(&mut self, candidate: &mut Candidate<'a>) {
         let Candidate { job, partition, limit, .. } = *candidate;
-        let same = (partition, limit, job.ask.as_ref(), self.owners.matters_to(job, partition));
-        let Some(mut from) = self.earliest.get(&same).copied().unwrap_or(Some(self.now)) else {
-            return;
-        };
+        let user = self.owners.matters_to(job, partition);
+        let same = (partition, limit, job.ask.as_ref(), &job.licenses, user);
+        let mut from = self.now;
+        if let Some(known) = self.earliest.get(&same).copied() {
+            let Some(earliest) = known.from else {
+                self.tested += usize::from(known.counted);
+                return;
+            };
+            from = earliest;
+        }
+        let known = self.find_from(candidate, from);
+        self.earliest.insert(same, Known { from: known, counted: candidate.counted });
+    }
+
+    /// The same, not before `from`; what is then known.
+    fn find_from(&mut self, candidate: &mut Candidate<'a>, mut from: u64) -> Option<u64> {
         for _ in 0..TRIES {
             if self.window_end < from {
                 self.starts.remove(&candidate.job.id);
-                break;
+                return None;
             }
             match self.try_from(candidate, from) {
                 Next::Later(later) => from = later,
-                Next::Done(found) => {
-                    let known =
-                        if candidate.now_only { Some(self.now) } else { found.then_some(from) };
-                    self.earliest.insert(same, known);
-                    return;
-                }
+                Next::Done(_) if candidate.now_only => return Some(self.now),
+                Next::Done(found) => return found.then_some(from),
             }
         }
-        self.earliest.insert(same, None);
+        None
     }
 
     fn try_from(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Next {
@@ -267,10 +337,7 @@ impl<'a> Cycle<'a> {
         if !nodes.shares_at_least(nodes, quest.min_nodes as usize) {
             return Err(later);
         }
-        if !candidate.counted {
-            candidate.counted = true;
-            self.tested += 1;
-        }
+        self.tested += usize::from(!std::mem::replace(&mut candidate.counted, true));
         let wish = Wish {
             ask,
             policy: &policy,
@@ -428,7 +495,7 @@ impl<'a> Cycle<'a> {
 
     fn reserve(
         &mut self,
-        candidate: &Candidate<'a>,
+        candidate: &mut Candidate<'a>,
         start: u64,
         nodes: &IndexSet,
         (from, to): (u64, u64),
@@ -444,6 +511,7 @@ impl<'a> Cycle<'a> {
             self.outcome.planned.add(nodes);
         }
         self.expect(candidate, start);
+        candidate.planned = true;
         if !limits.one_resv_per_job || candidate.before.is_none() {
             if limits.node_space_size <= self.plan.size() {
                 self.stopped = true;
