@@ -255,7 +255,7 @@ impl Slurmctld {
     }
 
     /// A ping goes out. Where there is no slurmd nobody is pinged.
-    fn ping(&mut self, at: Time, place: usize) {
+    pub(crate) fn ping(&mut self, at: Time, place: usize) {
         if !self.nodes[place].is_external() {
             self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
         }

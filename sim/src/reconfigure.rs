@@ -212,6 +212,15 @@ impl Slurmctld {
         }
         // No place is the one that it lost: all that are left count.
         self.lose_node(now, id, usize::MAX);
+        self.hear_of_nodes(now, id);
+    }
+
+    /// The nodes that are told to end a job say that they are there.
+    fn hear_of_nodes(&mut self, now: Time, id: JobId) {
+        let allocation = self.job(id).and_then(|job| job.allocation.clone());
+        for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
+            self.ping(now, share.index);
+        }
     }
 }
 
@@ -234,12 +243,7 @@ fn remembered(mut node: Node, before: Option<Node>) -> Node {
         for flag in [NodeFlags::DRAIN, NodeFlags::FAIL, NodeFlags::MAINT] {
             node.flags = node.flags.set(flag, before.flags.has(flag) && KEPT.has(flag));
         }
-        // Where jobs run the node is known to be there.
-        node.service = match (before.is_down(), before.has_running_jobs()) {
-            (true, _) => Service::Down,
-            (false, true) => Service::Up,
-            (false, false) => Service::Unknown,
-        };
+        node.service = if before.is_down() { Service::Down } else { Service::Unknown };
     }
     node.reason = node.reason.or(before.reason);
     (node.comment, node.extra) = (before.comment, before.extra);
