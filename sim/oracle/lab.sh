@@ -258,6 +258,15 @@ stop_slurmds() { # NODE…
   for node; do kill -KILL "$(cat "/run/slurm/slurmd.$node.pid")"; done
 }
 
+# A node's slurmd dies, and with it every job's script and the process that looks after it.
+stop_nodes() { # NODE…
+  local node pid
+  stop_slurmds "$@"
+  for node; do
+    for pid in $(pgrep -f "/var/spool/slurm/d.$node/.*/slurm_script"); do kill -KILL "$(ps -o ppid= -p "$pid")" "$pid"; done
+  done
+}
+
 # slurmctld saves its state, ends and starts anew.
 restart_ctld() {
   local pid

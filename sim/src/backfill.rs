@@ -50,9 +50,10 @@ impl Slurmctld {
     pub(crate) fn backfill_due(&self) -> Option<Time> {
         let params = self.params();
         let on = params.scheduler == SchedulerType::Backfill && params.backfill.interval.is_some();
-        let something = !self.queue.is_empty() || !self.planned.is_empty();
-        let changed = self.clock.changed.filter(|_| on && something)?;
-        Some(self.backfill_tick(changed))
+        let tick = self.backfill_tick(self.clock.changed.filter(|_| on)?);
+        let begins = || self.begins.first().is_some_and(|(begin, _)| *begin <= tick);
+        let something = !self.queue.is_empty() || !self.planned.is_empty() || begins();
+        something.then_some(tick)
     }
 
     fn backfill_tick(&self, changed: Time) -> Time {

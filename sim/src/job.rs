@@ -13,7 +13,7 @@ use std::{fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Allocation, ArrayPlace, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
+    Allocation, ArrayPlace, IndexSet, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
     dependency::Dependency, licenses::LicenseAsk, select::Ask,
 };
 
@@ -86,6 +86,10 @@ pub struct Job {
     pub(crate) priority_given: bool,
     /// Its cores are counted for others: it is suspended, or was.
     pub(crate) coreless: bool,
+    /// Its script runs.
+    pub(crate) script_lives: bool,
+    /// Nodes on which it is over, while it is completing on others.
+    pub(crate) left: IndexSet,
     /// The limit is its own, not the partition's.
     pub(crate) limit_given: bool,
     /// Tells its runs apart.

@@ -10,10 +10,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
+    Allocation, ExitCode, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
     SlurmConfig, SlurmNode, Slurmctld, Span, Time,
     conf::{InitialState, PartitionSpec},
     node::Service,
+    pings::Pings,
     slurmctld::Event,
 };
 
@@ -55,7 +56,11 @@ impl Slurmctld {
         for (id, fate) in fates {
             self.meet(now, id, &fate);
         }
-        self.pinged = now + Span::secs(3);
+        self.clock.backfilled = now;
+        self.pings = Pings::begin(now);
+        if !self.silent.is_empty() {
+            self.await_round(now);
+        }
         self.ask_for_cycle(now);
     }
 
@@ -200,6 +205,7 @@ impl Slurmctld {
         match fate {
             Fate::Stays => return,
             Fate::Ends | Fate::Lost if job.state == JobState::Pending => {
+                self.job_mut(id).into_iter().for_each(|job| job.exit = ExitCode::signal(1));
                 self.end_pending(now, id, JobState::NodeFail);
                 return self.set_reason(id, Reason::NodeDown);
             }
@@ -248,6 +254,6 @@ fn remembered(mut node: Node, before: Option<Node>) -> Node {
     node.reason = node.reason.or(before.reason);
     (node.comment, node.extra) = (before.comment, before.extra);
     (node.usage, node.jobs, node.completing) = (before.usage, before.jobs, before.completing);
-    node.heard = before.heard;
+    (node.heard, node.silent) = (before.heard, before.silent);
     node
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drawbridge_sim::{
     JobBehaviour, JobId, JobTarget, JobUpdate, NodeUpdate, PartitionName, Requeue, Signal,
-    SlurmNode, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
+    SlurmNode, SlurmdStop, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
 };
 
 /// What the model can't be asked. Counted apart, never as equal.
@@ -37,6 +37,9 @@ pub(crate) enum Operation {
     DeleteNodes(Vec<SlurmNode>),
     /// slurm.conf changes, and slurmctld reads it: `scontrol reconfigure`, or a restart.
     Reconfigure(String),
+    /// slurmds of nodes stop without a word.
+    StopSlurmds(Vec<SlurmNode>, SlurmdStop),
+    StartSlurmds(Vec<SlurmNode>),
     /// Nothing but time passes.
     Wait,
 }
@@ -63,6 +66,9 @@ impl Operation {
                 Ok(Self::Finish(job(second)?, signal))
             }
             "wait" => Ok(Self::Wait),
+            "kill_slurmd" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::Alone)),
+            "kill_node" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::WithProcesses)),
+            "start_slurmd" => Ok(Self::StartSlurmds(named(second, &rest))),
             "reconfigure" | "restart" => {
                 let edits = text.split_once(' ').map_or("", |(_, edits)| edits);
                 Ok(Self::Reconfigure(edits.to_owned()))
@@ -71,6 +77,10 @@ impl Operation {
             _ => Err(unknown(text)),
         }
     }
+}
+
+fn named(first: &str, rest: &[&str]) -> Vec<SlurmNode> {
+    std::iter::once(&first).chain(rest).map(|name| SlurmNode::from(*name)).collect()
 }
 
 fn unknown(text: &str) -> NotModelled {

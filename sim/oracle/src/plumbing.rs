@@ -37,10 +37,11 @@ const FIXED: &[(&str, &str)] = &[
 ];
 
 /// What else it sets where every decision is compared with the model's.
-const LOCKSTEP: &[(&str, &str)] = &[("MessageTimeout", "100"), ("SlurmctldTimeout", "30000")];
+const LOCKSTEP: &[(&str, &str)] = &[("SlurmctldTimeout", "30000")];
 
 /// What it sets there unless a generated cluster does.
 const UNLESS_SAID: &[(&str, &str)] = &[
+    ("MessageTimeout", "100"),
     ("SlurmdTimeout", "30000"),
     // A job's nodes come free one after the other, as their epilogs end. Whether a cycle falls in
     // between is chance; with this none does.
@@ -284,6 +285,7 @@ mod tests {
         assert_eq!(
             own,
             [
+                "MessageTimeout=100",
                 "CompleteWait=60",
                 "SlurmdTimeout=20",
                 "NodeName=DEFAULT CPUs=4",

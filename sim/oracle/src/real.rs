@@ -89,6 +89,7 @@ pub(crate) fn command(plumbing: &mut Plumbing, operation: &str) -> Result<String
         "reconfigure" => plumbing.change_script(rest, "scontrol reconfigure")?,
         "restart" => plumbing.change_script(rest, "restart_ctld")?,
         "kill_slurmd" => format!("stop_slurmds {rest}"),
+        "kill_node" => format!("stop_nodes {rest}"),
         "start_slurmd" => format!("start_slurmds {rest}"),
         "scontrol" => format!("control {operation}"),
         _ => operation.to_owned(),

@@ -84,6 +84,10 @@ impl Twin {
                 ctld.reconfigure(now, config);
                 Ok(())
             }
+            Operation::StopSlurmds(nodes, how) => {
+                all(nodes, |node| ctld.slurmd_stops(now, &node, how))
+            }
+            Operation::StartSlurmds(nodes) => all(nodes, |node| ctld.slurmd_starts(now, &node)),
             Operation::Wait => Ok(()),
         };
         Ok(match done {

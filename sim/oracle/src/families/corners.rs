@@ -14,6 +14,16 @@ pub(super) const SUSPENDS: Mix = Mix { suspend: 22, finish: 16, ..Mix::JOBS };
 pub(super) const ADMIN: Mix = Mix { admin: 30, ..Mix::JOBS };
 pub(super) const FILES: Mix = Mix { admin: 14, ..Mix::JOBS };
 
+/// Partitions on a controller that starts anew now and then. Its first backfill cycle comes after the
+/// first round of pings: with as many seconds to both, chance says which is first.
+pub(super) fn restarted(dice: &mut Dice) -> Site {
+    let mut site = partitions(dice);
+    for word in site.scheduler.iter_mut().filter(|word| word.starts_with("bf_interval")) {
+        *word = "bf_interval=7".into();
+    }
+    site
+}
+
 /// Boards of sockets.
 pub(super) fn boards(dice: &mut Dice) -> Site {
     let mut site = Site::new(dice.pick(&["CR_Core_Memory", "CR_Socket_Memory", "CR_CPU_Memory"]))
