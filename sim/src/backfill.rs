@@ -70,6 +70,12 @@ impl Slurmctld {
         self.clock.changed = None;
         self.stats.backfill_cycles += 1;
         for decision in outcome.starts {
+            // Whom it told something else the main scheduler tells what it thinks of them.
+            if let Decision::Wait { job, reason } = &decision
+                && self.job(*job).is_some_and(|job| job.reason != *reason)
+            {
+                self.note_unseen(now);
+            }
             self.apply(now, decision, true);
         }
         for (job, limit) in outcome.limits {

@@ -13,8 +13,8 @@ use std::{fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Allocation, ArrayPlace, IndexSet, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
-    dependency::Dependency, licenses::LicenseAsk, select::Ask,
+    Allocation, ArrayPlace, IndexSet, JobBehaviour, JobId, PartitionName, Reason, Span, Submission,
+    Time, dependency::Dependency, licenses::LicenseAsk, select::Ask,
 };
 
 /// A job as slurmctld knows it.

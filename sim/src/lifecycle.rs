@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Allocation, ExitCode, Fact, IndexSet, Job, JobId, JobState, OverTime, PartitionName, Reason, Signal,
-    Slurmctld, Span, Time, Trap, slurmctld::Event,
+    Allocation, ExitCode, Fact, IndexSet, Job, JobId, JobState, OverTime, PartitionName, Reason,
+    Signal, Slurmctld, Span, Time, Trap, slurmctld::Event,
 };
 
 /// From the allocation until the script runs.
@@ -187,8 +187,7 @@ impl Slurmctld {
         let (run, behaviour) = (record.run, record.behaviour.clone());
         let before = behaviour.configuring + behaviour.prolog + LAUNCH + record.suspended.total;
         let runs = behaviour.run_time.filter(|_| record.script_lives);
-        let script =
-            runs.map(|span| record.start_time.unwrap_or(now) + before + span);
+        let script = runs.map(|span| record.start_time.unwrap_or(now) + before + span);
         let over = self.over_time_limit(record);
         let end = record.limit_end();
         let limit = end.zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));

@@ -145,8 +145,7 @@ impl Slurmctld {
             self.settle_heard(now);
             self.pings.put(now, over, step);
         }
-        let lost =
-            |node: &crate::Node| node.is_down() && node.flags.has(NodeFlags::NOT_RESPONDING);
+        let lost = |node: &crate::Node| node.is_down() && node.flags.has(NodeFlags::NOT_RESPONDING);
         if self.silent.iter().any(|place| !lost(&self.nodes[place])) {
             self.await_round(now);
         }

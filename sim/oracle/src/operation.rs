@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use drawbridge_sim::{
     JobBehaviour, JobId, JobTarget, JobUpdate, NodeUpdate, PartitionName, Requeue, Signal,
-    SlurmNode, SlurmdStop, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
+    SlurmNode, SlurmdStop, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch,
+    parse_time_limit,
 };
 
 /// What the model can't be asked. Counted apart, never as equal.
