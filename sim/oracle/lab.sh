@@ -252,6 +252,22 @@ start_slurmds() { # NODE…
   [ $# = 0 ] || printf '%s\n' "$@" | xargs -P 4 -I{} sh -c 'slurmd -N {} > /var/log/slurm/slurmd.{}.out 2>&1'
 }
 
+# Starts the slurmd of a node that slurm.conf doesn't name; it tells slurmctld what it is.
+start_dynamic() { # NODE WORDS
+  local i
+  mkdir -p "/var/spool/slurm/d.$1"
+  slurmd -Z -N "$1" --conf "$2" > "/var/log/slurm/slurmd.$1.out" 2>&1
+  for i in {1..100}; do
+    ! scontrol show node "$1" > /dev/null 2>&1 || return 0
+    sleep 0.1
+  done
+}
+
+# Nobody's slurmd is of no use any more.
+stop_deleted() { # NODE
+  scontrol show node "$1" > /dev/null 2>&1 || [ ! -e "/run/slurm/slurmd.$1.pid" ] || stop_slurmds "$1" 2> /dev/null
+}
+
 # A node's slurmd dies without a word; its jobs' processes live on.
 stop_slurmds() { # NODE…
   local node

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{IndexSet, SlurmNode, fold_hostlist};
+use crate::{IndexSet, SlurmNode, conf::natural, fold_hostlist};
 
 /// Everything that a job holds, nodes in slurm.conf's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,9 +52,10 @@ impl Allocation {
         self.nodes.iter().map(|share| &share.node).collect()
     }
 
-    /// The node list as Slurm prints it: `n[1-3]`.
+    /// The node list as Slurm prints it: `n[1-3]`. Dynamic nodes, which come last, are sorted in.
     pub fn node_list(&self) -> String {
-        let names: Vec<_> = self.nodes.iter().map(|share| share.node.as_str()).collect();
+        let mut names: Vec<_> = self.nodes.iter().map(|share| share.node.as_str()).collect();
+        names.sort_by(|one, other| natural::compare(one, other));
         fold_hostlist(&names)
     }
 

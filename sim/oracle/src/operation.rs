@@ -36,6 +36,8 @@ pub(crate) enum Operation {
     /// `scontrol create`, with all that is said of them.
     CreateNodes(String),
     DeleteNodes(Vec<SlurmNode>),
+    /// `slurmd -Z --conf`, with all that is said of the node.
+    DynamicNode(String),
     /// slurm.conf changes, and slurmctld reads it: `scontrol reconfigure`, or a restart.
     Reconfigure(String),
     /// slurmds of nodes stop without a word.
@@ -69,6 +71,10 @@ impl Operation {
             "wait" => Ok(Self::Wait),
             "kill_slurmd" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::Alone)),
             "kill_node" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::WithProcesses)),
+            "dynamic_slurmd" => {
+                let words = text.split_once(' ').map_or("", |(_, words)| words);
+                Ok(Self::DynamicNode(format!("NodeName={words}")))
+            }
             "start_slurmd" => Ok(Self::StartSlurmds(named(second, &rest))),
             "reconfigure" | "restart" => {
                 let edits = text.split_once(' ').map_or("", |(_, edits)| edits);

@@ -158,6 +158,13 @@ impl Plumbing {
         Ok(format!("stop_slurmds {gone}\n{files}{how}\nstart_slurmds {new}"))
     }
 
+    /// The script that starts the slurmd of a node that no file knows: `d1 CPUs=2 Feature=x`.
+    pub(crate) fn dynamic_script(&mut self, words: &str) -> String {
+        let (name, words) = words.split_once(' ').unwrap_or((words, ""));
+        let port = self.port(name);
+        format!("start_dynamic {name} '{words} Port={port}'")
+    }
+
     /// The script that writes the files, and the nodes in them that have a slurmd.
     fn files(&mut self) -> Result<(String, Vec<String>), LabError> {
         let (conf, names) = self.slurm_conf()?;

@@ -91,6 +91,11 @@ pub(crate) fn command(plumbing: &mut Plumbing, operation: &str) -> Result<String
         "kill_slurmd" => format!("stop_slurmds {rest}"),
         "kill_node" => format!("stop_nodes {rest}"),
         "start_slurmd" => format!("start_slurmds {rest}"),
+        "dynamic_slurmd" => plumbing.dynamic_script(rest),
+        "scontrol" if rest.starts_with("delete NodeName=") => {
+            let names = rest.trim_start_matches("delete NodeName=");
+            format!("control {operation}\nstop_deleted {names}")
+        }
         "scontrol" => format!("control {operation}"),
         _ => operation.to_owned(),
     };

@@ -1,8 +1,11 @@
 //! The model's side.
 
+use std::collections::BTreeMap;
+
 use drawbridge_sim::{
-    AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobTarget, Mutant, Node, NodeShare,
-    NodeUpdate, Note, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
+    AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node,
+    NodeShare, NodeUpdate, Note, Reason, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time,
+    UserName,
 };
 
 use crate::{
@@ -17,20 +20,22 @@ pub(crate) struct Twin {
     ctld: Slurmctld,
     cluster: Cluster,
     mutant: Option<Mutant>,
+    /// What waiting jobs showed in turn with their reasons. Who is cancelled keeps either.
+    in_turn: BTreeMap<JobId, Reason>,
 }
 
 impl Twin {
     /// The model of a cluster whose time zero was `epoch`.
     pub(crate) fn new(cluster: &Cluster, epoch: u64) -> Result<Self, NotModelled> {
         let ctld = Slurmctld::new(config(cluster)?, Epoch::from_unix(epoch));
-        Ok(Self { ctld, cluster: cluster.clone(), mutant: None })
+        Ok(Self { ctld, cluster: cluster.clone(), mutant: None, in_turn: BTreeMap::new() })
     }
 
     /// The model with a fault.
     pub(crate) fn faulty(cluster: &Cluster, mutant: Option<Mutant>) -> Result<Self, NotModelled> {
         let config = faulty(config(cluster)?, mutant);
         let ctld = Slurmctld::new(config, Epoch::from_unix(0));
-        Ok(Self { ctld, cluster: cluster.clone(), mutant })
+        Ok(Self { ctld, cluster: cluster.clone(), mutant, in_turn: BTreeMap::new() })
     }
 
     /// Does an operation.
@@ -77,6 +82,9 @@ impl Twin {
             Operation::CreateNodes(words) => {
                 return admin(ctld.create_nodes(now, &words, &root));
             }
+            Operation::DynamicNode(words) => {
+                return admin(ctld.register_dynamic_node(now, &words));
+            }
             Operation::DeleteNodes(nodes) => all(nodes, |node| ctld.delete_node(now, &node, &root)),
             Operation::Reconfigure(edits) => {
                 self.cluster.edit(&edits);
@@ -108,7 +116,12 @@ impl Twin {
         let mut view = View::default();
         for job in self.ctld.jobs() {
             job_look(job).put(&mut view);
-            if let Some(reason) = self.ctld.passing_reason(job) {
+            match self.ctld.passing_reason(job) {
+                Some(reason) => _ = self.in_turn.insert(job.id, reason),
+                None if job.state == JobState::Cancelled => {}
+                None => _ = self.in_turn.remove(&job.id),
+            }
+            if let Some(reason) = self.in_turn.get(&job.id) {
                 let name = format!("job {}", job.id);
                 view.set(&name, ALSO, reason_text(&reason.squeue()));
             }

@@ -64,6 +64,8 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "partition_admin", about: "partitions updated, created and deleted", site: partitions, submit: more::users, mix: corners::ADMIN, admin: admin::partitions, ..Family::BASE },
     Family { name: "node_admin", about: "weights, features, generic resources and states of nodes updated", site: more::gpu_features, submit: more::gpus_or_features, mix: corners::ADMIN, admin: admin::nodes, ..Family::BASE },
     Family { name: "files", about: "slurm.conf changed, then reconfigure or restart", site: corners::restarted, submit: in_partitions, mix: corners::FILES, admin: admin::files, ..Family::BASE },
+    Family { name: "rhythms", about: "how often schedulers look, bf_min_age_reserve, bf_window, bf_resolution", site: corners::rhythms, submit: corners::quota_jobs, ..Family::BASE },
+    Family { name: "dynamic", about: "nodes that come with slurmd -Z and are deleted, NodeSet by feature", site: corners::dynamic, submit: in_partitions, mix: corners::DYNAMIC, admin: corners::dynamic_nodes, ..Family::BASE },
     Family { name: "external", about: "nodes without slurmd, jobs without script (26.05)", site: external::site, submit: external::jobs, mix: external::MIX, admin: external::admin, release: Some(Release::V26_05) },
 ];
 
