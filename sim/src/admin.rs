@@ -90,11 +90,13 @@ impl Slurmctld {
     pub(crate) fn take_down(&mut self, now: Time, place: usize, service: Service) {
         self.with_node(place, |node| node.service = service);
         let lost: Vec<JobId> = self.nodes[place].jobs.iter().copied().collect();
+        let told = self.nodes[place].has_running_jobs();
         for job in lost {
             self.lose_node(now, job, place);
         }
         if service == Service::Down && self.params().return_to_service == 2 {
-            let at = self.next_ping_of(now, place);
+            // Its answer to being told that a job is over is as good as one to a ping.
+            let at = if told { now } else { self.next_ping_of(now, place) };
             self.ping(at, place);
         }
     }

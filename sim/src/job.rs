@@ -212,7 +212,12 @@ impl Job {
 
     /// When it must end at the latest: start and limit, and what it was suspended for.
     pub fn limit_end(&self) -> Option<Time> {
-        Some(self.start_time? + self.time_limit? + self.suspended.total)
+        Some(self.counts_from()? + self.time_limit?)
+    }
+
+    /// When its limit would have begun: its nodes were ready, and pauses don't count.
+    pub(crate) fn counts_from(&self) -> Option<Time> {
+        Some(self.start_time? + self.behaviour.configuring + self.suspended.total)
     }
 }
 

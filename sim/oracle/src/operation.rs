@@ -47,6 +47,9 @@ pub(crate) enum Operation {
     Wait,
 }
 
+/// What a job is called whose script doesn't listen to TERM.
+pub(crate) const STUBBORN: &str = "-J stubborn";
+
 /// Signals by which a script is told to end, and the codes that it ends with.
 const ENDINGS: [(u8, Signal); 3] = [(0, Signal::Usr1), (1, Signal::Usr2), (3, Signal::Hup)];
 
@@ -119,8 +122,11 @@ fn submit(text: &str) -> Result<Operation, NotModelled> {
     if submission.name == "wrap" {
         submission.name = "job".into();
     }
-    let traps: BTreeMap<_, _> =
+    let mut traps: BTreeMap<_, _> =
         ENDINGS.iter().map(|(code, signal)| (*signal, Trap::Exit(*code))).collect();
+    if text.contains(STUBBORN) {
+        traps.insert(Signal::Term, Trap::Ignore);
+    }
     submission.behaviour = Some(JobBehaviour { traps, ..JobBehaviour::forever() });
     Ok(Operation::Submit(Box::new(submission)))
 }

@@ -106,6 +106,9 @@ const DROPPED: &[&str] = &[
     "comminfo",
 ];
 
+/// Programs that the lab has: `Epilog=/run/sleep/8` takes eight seconds.
+pub(crate) const SLEEP: &str = "=/run/sleep/";
+
 const FIRST_PORT: usize = 7000;
 
 /// Nodes whose slurmd isn't started: they aren't there, or nobody expects one.
@@ -203,7 +206,11 @@ impl Plumbing {
         for line in self.cluster.slurm_conf.clone().lines() {
             let any = |list: &[&str]| list.iter().any(|name| is_key(line, name));
             let useless = !accounting && any(NEEDS_ACCOUNTING);
-            if useless || any(DROPPED) || fixed.iter().any(|(name, _)| is_key(line, name)) {
+            let ours = line.contains(SLEEP) || (!self.cluster.given && is_key(line, "prologflags"));
+            if useless
+                || (any(DROPPED) && !ours)
+                || fixed.iter().any(|(name, _)| is_key(line, name))
+            {
                 continue;
             }
             let _ = match self.node_line(line, &mut names)? {

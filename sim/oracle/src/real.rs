@@ -7,6 +7,7 @@ use drawbridge_sim::{IndexSet, TimeLimit, expand_hostlist, parse_time_limit};
 use crate::{
     case::{Cluster, Record},
     lab::{Lab, LabError, LabOptions},
+    operation::STUBBORN,
     plumbing::Plumbing,
     view::{Answer, JobLook, View, reason_text, share_text},
 };
@@ -83,7 +84,10 @@ pub(crate) fn command(plumbing: &mut Plumbing, operation: &str) -> Result<String
     let (first, rest) = operation.split_once(' ').unwrap_or((operation, ""));
     let typed = match first {
         "sbatch" if rest.contains("--external") => format!("sbatch --parsable {rest}"),
-        "sbatch" => format!("sbatch --parsable -o /dev/null {rest} /run/job"),
+        "sbatch" => {
+            let script = if rest.contains(STUBBORN) { "/run/stubborn" } else { "/run/job" };
+            format!("sbatch --parsable -o /dev/null {rest} {script}")
+        }
         "finish" if !rest.contains(' ') => format!("finish {rest} 0"),
         "wait" => format!("sleep {}", rest.trim_end_matches('s')),
         "reconfigure" => plumbing.change_script(rest, "scontrol reconfigure")?,

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use drawbridge_sim::{
     AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node,
-    NodeShare, NodeUpdate, Note, Reason, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time,
-    UserName,
+    NodeShare, NodeUpdate, Note, Reason, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Span,
+    Submission, Time, UserName,
 };
 
 use crate::{
     case::Cluster,
     operation::{NotModelled, Operation},
+    plumbing::SLEEP,
     view::{ALSO, Answer, JobLook, View, reason_text, share_text},
 };
 
@@ -49,7 +50,8 @@ impl Twin {
         let root = UserName::from("root");
         let ctld = &mut self.ctld;
         let done = match operation {
-            Operation::Submit(submission) => {
+            Operation::Submit(mut submission) => {
+                add_programs(&mut submission, &self.cluster);
                 return Ok(match ctld.submit(now, *submission) {
                     Ok(id) => Answer::Done(Some(id.0)),
                     Err(error) => Answer::Refused(error.to_string()),
@@ -133,9 +135,25 @@ impl Twin {
     }
 }
 
+/// What the lab's prologs and epilogs take.
+fn add_programs(submission: &mut Submission, cluster: &Cluster) {
+    let takes = |key: &str| {
+        let mut lines = cluster.slurm_conf.lines();
+        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(SLEEP))?;
+        Some(Span::secs(value.parse().ok()?))
+    };
+    if let Some(behaviour) = &mut submission.behaviour {
+        behaviour.configuring = takes("PrologSlurmctld").unwrap_or(behaviour.configuring);
+        behaviour.prolog = takes("Prolog").unwrap_or(behaviour.prolog);
+        behaviour.epilog = takes("Epilog").unwrap_or(behaviour.epilog);
+    }
+}
+
 fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
     let gres = Some(cluster.gres_conf.as_str()).filter(|text| !text.is_empty());
-    let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, cluster.release);
+    let lines = cluster.slurm_conf.lines().filter(|line| !line.contains(SLEEP));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let parsed = SlurmConfig::parse(&text, gres, cluster.release);
     let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
     let is_true_here = |note: &Note| note.text.contains("group of the same name");
     match parsed.notes.iter().find(|note| !is_true_here(note)) {

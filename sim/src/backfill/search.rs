@@ -476,7 +476,7 @@ impl<'a> Cycle<'a> {
             let whole = job.allocation.as_deref().filter(|held| {
                 held.nodes.first().is_some_and(|share| ctld.unshared.contains(share.index))
             });
-            let start = job.start_time.map_or(self.now, |start| ctld.epoch.unix(start));
+            let start = job.counts_from().map_or(self.now, |start| ctld.epoch.unix(start));
             let end = start + job.time_limit.map_or(YEAR, Span::as_secs);
             self.reserve_until(job, whole, end);
         }

@@ -52,8 +52,12 @@ pub fn judge(case: &Case) -> Result<Judgement, NotModelled> {
 impl Judgement {
     /// What waits on both sides: expected starts and priorities.
     fn compare_waiting(&mut self, within: u64, record: &Record, model: &View) {
-        for (job, slurm) in &record.view.things {
+        for (job, slurm) in record.view.things.iter().filter(|(name, _)| name.starts_with("job ")) {
             let at = format!("at {} s {job}", record.seen_ms / 1000);
+            let (one, other) = (record.view.get(job, "state"), model.get(job, "state"));
+            if one != other {
+                self.wrong.push(format!("{at} is {one}, in the model {other}"));
+            }
             let both_wait = |key| model.get(job, "state") == "PENDING" && slurm.contains_key(key);
             if both_wait("expected") {
                 self.compare_time(
