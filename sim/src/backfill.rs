@@ -18,7 +18,10 @@ mod quota;
 mod rooms;
 mod search;
 
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use crate::{
     Fact, IndexSet, JobId, JobState, NodeBase, NodeFlags, Slurmctld, Span, Time,
@@ -81,6 +84,7 @@ impl Slurmctld {
         for (job, limit) in outcome.limits {
             self.shorten(now, job, limit);
         }
+        self.outranked = outcome.outranked;
         self.expect_starts(outcome.expected);
         self.show_planned(outcome.planned);
     }
@@ -159,6 +163,8 @@ struct Outcome {
     /// Limits of jobs that start with less than they asked for.
     limits: Vec<(JobId, Span)>,
     expected: BTreeMap<JobId, Time>,
+    /// Jobs behind others that it tried to start.
+    outranked: BTreeSet<JobId>,
     /// Nodes that somebody is planned to start on.
     planned: IndexSet,
 }

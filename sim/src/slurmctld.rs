@@ -63,6 +63,8 @@ pub struct Slurmctld {
     pub(crate) expected: BTreeSet<JobId>,
     /// Nodes that backfill plans to start somebody on.
     pub(crate) planned: IndexSet,
+    /// Jobs behind others that backfill tried to start.
+    pub(crate) outranked: BTreeSet<JobId>,
     /// Nobody looks at plans.
     pub(crate) plans_hidden: bool,
     /// Jobs that wait for a time, by that time.
@@ -189,6 +191,7 @@ impl Slurmctld {
             unchecked: BTreeSet::new(),
             expected: BTreeSet::new(),
             planned: IndexSet::new(),
+            outranked: BTreeSet::new(),
             plans_hidden: false,
             begins: BTreeSet::new(),
             recheck: BTreeSet::new(),

@@ -155,7 +155,8 @@ fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     let parsed = SlurmConfig::parse(&text, gres, cluster.release);
     let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
-    let is_true_here = |note: &Note| note.text.contains("group of the same name");
+    let true_here = ["group of the same name", "bf_continue changes nothing"];
+    let is_true_here = |note: &Note| true_here.iter().any(|text| note.text.contains(text));
     match parsed.notes.iter().find(|note| !is_true_here(note)) {
         Some(note) if !cluster.given => Err(NotModelled(note.to_string())),
         Some(_) | None => Ok(parsed.config),

@@ -1,12 +1,12 @@
 //! One pass over the queue: where and when each job would start.
 
+mod arrays;
 mod hope;
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, ArrayPlace, IndexSet, Job, JobId, LicenseAsk, Reason, Slurmctld, Span, Time,
-    UserName,
+    Allocation, IndexSet, Job, JobId, LicenseAsk, Reason, Slurmctld, Span, Time, UserName,
     conf::BackfillParams,
     rows::Holder,
     sched::{Decision, NodesNow, QueueKey, Seeker},
@@ -22,6 +22,7 @@ use super::{
     quota::Quota,
     rooms::{Room, Rooms},
 };
+use arrays::Arrays;
 pub(super) use hope::Hope;
 
 /// How often a job is tried at a later time before it is left for the next cycle. Slurm tries until
@@ -84,18 +85,6 @@ struct Candidate<'a> {
     counted: bool,
     /// A plan was made for it.
     planned: bool,
-}
-
-/// What a cycle remembers of arrays.
-#[derive(Default)]
-struct Arrays {
-    /// The record and partition of the last task for which nothing was found.
-    rejected: Option<(JobId, usize)>,
-    /// The array that was planned last, and how many of its tasks were.
-    job: Option<JobId>,
-    plans: usize,
-    /// The earliest start that was planned for a record's tasks.
-    earliest: Option<u64>,
 }
 
 /// Where and when a job would run.
@@ -222,40 +211,6 @@ impl<'a> Cycle<'a> {
             true => !self.tally.is_spent(job),
             false => candidate.planned && self.plans_another(job, place),
         }
-    }
-
-    /// Whether a task isn't tried: another one of its array found nothing there, or as many run as may.
-    fn waits_for_array(&mut self, job: &Job, partition: usize) -> bool {
-        let Some(array) = job.array.as_ref().map(|place| place.job) else { return false };
-        if let Some((record, place)) = self.array.rejected
-            && let Some(other) = self.ctld.job(record)
-            && place == partition
-            && other.array.as_ref().is_some_and(|other| other.job == array)
-        {
-            if other.reason != job.reason && record != job.id {
-                let wait = Decision::Wait { job: job.id, reason: other.reason.clone() };
-                self.outcome.starts.push(wait);
-            }
-            return true;
-        }
-        self.array.rejected = Some((job.id, partition));
-        self.tally.is_full(self.ctld, job)
-    }
-
-    /// `bf_max_job_array_resv`: plans for so many tasks of an array.
-    fn plans_another(&mut self, job: &Job, place: &ArrayPlace) -> bool {
-        let start = self.starts.get(&job.id).copied();
-        let array = &mut self.array;
-        if array.job == Some(place.job) {
-            array.plans += 1;
-            array.earliest = array.earliest.min(start);
-        } else {
-            (array.job, array.plans, array.earliest) = (Some(place.job), 1, start);
-        }
-        let plans = array.plans;
-        plans < self.limits.max_job_array_resv
-            && plans < place.n_tasks()
-            && !self.tally.is_full_with(self.ctld, job, plans)
     }
 
     /// `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
@@ -430,16 +385,7 @@ impl<'a> Cycle<'a> {
         let allocation = match self.nodes.start(seeker) {
             Ok(allocation) => allocation,
             Err(refusal) => {
-                // The main scheduler soon says again that others come first, or that there are no
-                // nodes: plans know nothing of external ones.
-                let outranked = |reason: &Reason| {
-                    *reason == Reason::Resources && job.reason == Reason::Priority
-                };
-                let passes =
-                    |reason: &Reason| outranked(reason) || *reason == Reason::BadConstraints;
-                let reason = refusal.reason().filter(|reason| !passes(reason));
-                let wait = |reason| Decision::Wait { job: job.id, reason };
-                self.outcome.starts.extend(reason.map(wait));
+                self.refused(job, refusal.reason());
                 return false;
             }
         };
@@ -460,6 +406,18 @@ impl<'a> Cycle<'a> {
         let most = self.limits.max_job_start;
         self.stopped |= most != 0 && most <= self.tally.n_started();
         true
+    }
+
+    /// It couldn't be started after all. The main scheduler soon says again that others come first, or
+    /// that there are no nodes: plans know nothing of external ones.
+    fn refused(&mut self, job: &Job, reason: Option<Reason>) {
+        match reason {
+            Some(Reason::Resources) if job.reason == Reason::Priority => {
+                self.outcome.outranked.insert(job.id);
+            }
+            Some(Reason::BadConstraints) | None => {}
+            Some(reason) => self.outcome.starts.push(Decision::Wait { job: job.id, reason }),
+        }
     }
 
     fn holds_whole_nodes(&self, job: &Job, partition: usize) -> bool {
