@@ -366,7 +366,7 @@ look() {
   # What nodes show of their jobs is counted once a second at most; a change makes it be counted anew.
   scontrol update NodeName=ALL Comment=seen > /dev/null 2>&1
   date +%s.%N
-  scontrol -a -d -o show jobs
+  SLURM_TIME_FORMAT=%s scontrol -a -d -o show jobs
   echo --
   scontrol -a -d -o show nodes
 }

@@ -86,6 +86,8 @@ pub struct Job {
     pub(crate) priority_given: bool,
     /// Its cores are counted for others: it is suspended, or was.
     pub(crate) coreless: bool,
+    /// It came to its nodes as one that shares them with nobody else's jobs.
+    pub(crate) keeps_others_out: bool,
     /// Its script runs.
     pub(crate) script_lives: bool,
     /// Nodes on which it is over, while it is completing on others.

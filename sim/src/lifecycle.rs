@@ -207,6 +207,15 @@ impl Slurmctld {
         }
     }
 
+    /// Somebody who watched the real controller knows better when a job started. Its nodes and what
+    /// else it has stay as they are.
+    pub fn correct_start(&mut self, now: Time, job: JobId, start: Time) {
+        if let Some(record) = self.job_mut(job).filter(|record| record.start_time != Some(start)) {
+            record.start_time = Some(start);
+            self.schedule_end(now, job);
+        }
+    }
+
     /// How long a job may run beyond its limit: as its partition says, or else the cluster; `None` is
     /// without end.
     pub(crate) fn over_time_limit(&self, job: &Job) -> Option<Span> {

@@ -53,6 +53,7 @@ impl Slurmctld {
         }
         let fates = self.move_jobs(&old_names, &shapes);
         self.resolve_partitions(now);
+        self.renew_owners();
         for (id, fate) in fates {
             self.meet(now, id, &fate);
         }

@@ -9,11 +9,14 @@ use drawbridge_sim::{
 };
 
 use crate::{
-    case::Cluster,
+    case::{Cluster, Record},
     operation::{NotModelled, Operation},
     plumbing::SLEEP,
-    view::{ALSO, Answer, JobLook, View, reason_text, share_text},
+    view::{ALSO, Answer, JobLook, START, View, reason_text, share_text},
 };
+
+/// Starts that are no further apart are the same.
+const SAME_START_MS: u64 = 3000;
 
 /// The model of one cluster.
 #[derive(Clone, Debug)]
@@ -33,9 +36,13 @@ impl Twin {
     }
 
     /// The model with a fault.
-    pub(crate) fn faulty(cluster: &Cluster, mutant: Option<Mutant>) -> Result<Self, NotModelled> {
+    pub(crate) fn faulty(
+        cluster: &Cluster,
+        epoch: u64,
+        mutant: Option<Mutant>,
+    ) -> Result<Self, NotModelled> {
         let config = faulty(config(cluster)?, mutant);
-        let ctld = Slurmctld::new(config, Epoch::from_unix(0));
+        let ctld = Slurmctld::new(config, Epoch::from_unix(epoch));
         Ok(Self { ctld, cluster: cluster.clone(), mutant, in_turn: BTreeMap::new() })
     }
 
@@ -104,6 +111,25 @@ impl Twin {
             Ok(()) => Answer::Done(None),
             Err(error) => Answer::Refused(error.to_string()),
         })
+    }
+
+    /// Takes over in which second jobs really started, where it is about the same. Whether that was
+    /// a second sooner is chance, but plans depend on it.
+    pub(crate) fn correct_starts(&mut self, record: &Record) {
+        let now = Time::from_ms(record.seen_ms);
+        for (name, properties) in &record.view.things {
+            let start = properties.get(START).and_then(|second| second.parse::<u64>().ok());
+            let job = name.strip_prefix("job ").and_then(|number| number.parse().ok()).map(JobId);
+            let Some((job, start)) = job.zip(start.map(|second| Time::from_ms(second * 1000)))
+            else {
+                continue;
+            };
+            let ours = self.ctld.job(job).filter(|job| job.state == JobState::Running);
+            let ours = ours.and_then(|job| job.start_time);
+            if ours.is_some_and(|ours| ours.as_ms().abs_diff(start.as_ms()) <= SAME_START_MS) {
+                self.ctld.correct_start(now, job, start);
+            }
+        }
     }
 
     /// The model, as it is at that time.
@@ -234,6 +260,11 @@ fn job_look(job: &Job) -> JobLook {
         time_limit: job
             .time_limit
             .map_or("UNLIMITED".into(), |limit| (limit.as_secs() / 60).to_string()),
+        to_deadline: job
+            .deadline
+            .zip(job.start_time)
+            .map(|(end, start)| end.since(start).as_secs()),
+        start: None,
         exit: job.exit.to_string(),
         nodes: held.map_or(String::new(), |allocation| allocation.node_list()),
         cpus: job.cpus().to_string(),

@@ -60,7 +60,7 @@ impl<'a> Owners<'a> {
 
     /// The job's user, where it matters who that is.
     pub(super) fn matters_to<'b>(&self, job: &'b Job, partition: usize) -> Option<&'b UserName> {
-        let any = !self.ctld.owned.is_empty() || self.nodes.is_some();
+        let any = self.nodes.is_some() || self.ctld.anybody_owns();
         let matters = any || self.ctld.is_user_only(job, partition);
         matters.then_some(&job.submission.user)
     }
