@@ -91,6 +91,12 @@ impl Slurmctld {
 
     /// `PLANNED` is shown of nodes that aren't given out to the last CPU, until the next cycle.
     fn show_planned(&mut self, mut planned: IndexSet) {
+        if self.plans_hidden {
+            // Whether there are any is all that the next cycle depends on.
+            let shown = planned.iter().find(|place| !self.seems_full(*place));
+            self.planned = shown.into_iter().collect();
+            return;
+        }
         for place in mem::take(&mut self.planned).iter() {
             self.nodes[place].flags = self.nodes[place].flags.without(NodeFlags::PLANNED);
         }

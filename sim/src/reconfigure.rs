@@ -178,7 +178,7 @@ impl Slurmctld {
         let fits = nodes.iter().all(as_before);
         let whole = nodes.len() == held.nodes.len() && fits;
         nodes.sort_by_key(|share| share.index);
-        (Allocation { nodes }, whole)
+        (Allocation::new(nodes), whole)
     }
 
     fn fate(

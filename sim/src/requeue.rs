@@ -189,7 +189,7 @@ impl Slurmctld {
             return;
         };
         let kept = allocation.nodes.iter().filter(|share| share.index != place);
-        let kept = Allocation { nodes: kept.cloned().collect() };
+        let kept = Allocation::new(kept.cloned().collect());
         record.allocation = Some(Arc::new(kept));
         let gone: Vec<_> =
             held.nodes.iter().filter(|share| share.index == place).cloned().collect();

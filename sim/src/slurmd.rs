@@ -395,6 +395,6 @@ impl crate::Job {
             return all;
         }
         let stays = |share: &&crate::NodeShare| !self.left.contains(share.index);
-        Arc::new(Allocation { nodes: all.nodes.iter().filter(stays).cloned().collect() })
+        Arc::new(Allocation::new(all.nodes.iter().filter(stays).cloned().collect()))
     }
 }

@@ -134,6 +134,6 @@ impl Job {
             cpu_ids: IndexSet::new(),
             ..share.clone()
         };
-        Some(Arc::new(Allocation { nodes: allocation.nodes.iter().map(bare).collect() }))
+        Some(Arc::new(Allocation::new(allocation.nodes.iter().map(bare).collect())))
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     conf::BackfillParams,
     rows::Holder,
     sched::{Decision, NodesNow, QueueKey, Seeker},
-    select::{self, Ask, Quest, Share},
+    select::{self, Ask, Policy, Quest, Share},
     tally::Tally,
 };
 
@@ -74,6 +74,8 @@ struct Candidate<'a> {
     /// What it asks for in this partition.
     ask: Cow<'a, Arc<Ask>>,
     partition: usize,
+    policy: Policy,
+    quest: Quest,
     /// Seconds that it may run, as far as the plan goes.
     limit: u64,
     /// That is the least it asks for, and what it gets if it starts here.
@@ -156,12 +158,16 @@ impl<'a> Cycle<'a> {
             return;
         }
         let Some(ask) = ctld.ask_in(job, key.partition) else { return };
+        let policy = ctld.policy(key.partition);
+        let Ok(quest) = Quest::new(&ask, &policy) else { return };
         let (limit, shortened) = self.limit_of(job, key.partition);
         let before = self.starts.get(&job.id).copied();
         let mut candidate = Candidate {
             job,
             ask,
             partition: key.partition,
+            policy,
+            quest,
             limit,
             shortened,
             before,
@@ -270,11 +276,10 @@ impl<'a> Cycle<'a> {
     /// A place not before `from`, or when to look again.
     fn place(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Result<Place, Option<u64>> {
         let ctld = self.ctld;
-        let ask: &Ask = &candidate.ask;
-        let policy = ctld.policy(candidate.partition);
-        let quest = Quest::new(ask, &policy).map_err(|_| None)?;
         let free = (from, from.max(self.now) + candidate.limit);
-        let (room, later, others_go) = self.room(candidate, &quest, free)?;
+        let (room, later, others_go) = self.room(candidate, free)?;
+        let (policy, quest) = (&candidate.policy, &candidate.quest);
+        let ask: &Ask = &candidate.ask;
         let licenses = &candidate.job.licenses;
         if let Some(end) = self.plan.unlicensed(licenses, free.0, free.1) {
             let wait = Decision::Wait { job: candidate.job.id, reason: Reason::Licenses };
@@ -295,8 +300,8 @@ impl<'a> Cycle<'a> {
         self.tested += usize::from(!std::mem::replace(&mut candidate.counted, true));
         let wish = Wish {
             ask,
-            policy: &policy,
-            quest: &quest,
+            policy,
+            quest,
             nodes,
             licenses,
             from,
@@ -312,11 +317,10 @@ impl<'a> Cycle<'a> {
     fn room(
         &mut self,
         candidate: &Candidate<'a>,
-        quest: &Quest,
         free: (u64, u64),
     ) -> Result<(usize, Option<u64>, Option<u64>), Option<u64>> {
-        let Candidate { job, partition, .. } = *candidate;
-        let whose = self.owners.look(job, partition, quest, free.0);
+        let (job, partition) = (candidate.job, candidate.partition);
+        let whose = self.owners.look(job, partition, &candidate.quest, free.0);
         let excluded = &candidate.ask.excluded;
         if whose.is_open() && excluded.is_empty() {
             let (room, later) = self.rooms.find(self.ctld, &self.plan, partition, free);
