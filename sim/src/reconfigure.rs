@@ -10,10 +10,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
+    Allocation, ExitCode, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
     SlurmConfig, SlurmNode, Slurmctld, Span, Time,
     conf::{InitialState, PartitionSpec},
     node::Service,
+    pings::Pings,
     slurmctld::Event,
 };
 
@@ -52,10 +53,15 @@ impl Slurmctld {
         }
         let fates = self.move_jobs(&old_names, &shapes);
         self.resolve_partitions(now);
+        self.renew_owners();
         for (id, fate) in fates {
             self.meet(now, id, &fate);
         }
-        self.pinged = now + Span::secs(3);
+        self.clock.backfilled = now;
+        self.pings = Pings::begin(now);
+        if !self.silent.is_empty() {
+            self.await_round(now);
+        }
         self.ask_for_cycle(now);
     }
 
@@ -172,7 +178,7 @@ impl Slurmctld {
         let fits = nodes.iter().all(as_before);
         let whole = nodes.len() == held.nodes.len() && fits;
         nodes.sort_by_key(|share| share.index);
-        (Allocation { nodes }, whole)
+        (Allocation::new(nodes), whole)
     }
 
     fn fate(
@@ -200,6 +206,7 @@ impl Slurmctld {
         match fate {
             Fate::Stays => return,
             Fate::Ends | Fate::Lost if job.state == JobState::Pending => {
+                self.job_mut(id).into_iter().for_each(|job| job.exit = ExitCode::signal(1));
                 self.end_pending(now, id, JobState::NodeFail);
                 return self.set_reason(id, Reason::NodeDown);
             }
@@ -212,6 +219,15 @@ impl Slurmctld {
         }
         // No place is the one that it lost: all that are left count.
         self.lose_node(now, id, usize::MAX);
+        self.hear_of_nodes(now, id);
+    }
+
+    /// The nodes that are told to end a job say that they are there.
+    fn hear_of_nodes(&mut self, now: Time, id: JobId) {
+        let allocation = self.job(id).and_then(|job| job.allocation.clone());
+        for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
+            self.ping(now, share.index);
+        }
     }
 }
 
@@ -234,16 +250,11 @@ fn remembered(mut node: Node, before: Option<Node>) -> Node {
         for flag in [NodeFlags::DRAIN, NodeFlags::FAIL, NodeFlags::MAINT] {
             node.flags = node.flags.set(flag, before.flags.has(flag) && KEPT.has(flag));
         }
-        // Where jobs run the node is known to be there.
-        node.service = match (before.is_down(), before.has_running_jobs()) {
-            (true, _) => Service::Down,
-            (false, true) => Service::Up,
-            (false, false) => Service::Unknown,
-        };
+        node.service = if before.is_down() { Service::Down } else { Service::Unknown };
     }
     node.reason = node.reason.or(before.reason);
     (node.comment, node.extra) = (before.comment, before.extra);
     (node.usage, node.jobs, node.completing) = (before.usage, before.jobs, before.completing);
-    node.heard = before.heard;
+    (node.heard, node.silent) = (before.heard, before.silent);
     node
 }
