@@ -8,6 +8,7 @@
 //! again. The world itself starts at [`World::step`].
 
 mod aftermath;
+mod ends;
 pub mod expect;
 pub mod fault;
 pub mod format;
@@ -26,12 +27,16 @@ pub mod wire;
 mod world;
 
 pub use aftermath::{Aftermath, Finding};
+pub use ends::{End, KINDS};
 pub use format::ScenarioError;
 pub use frame::{Frame, JobRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
 pub use recording::Recording;
 pub use report::{Report, Run, run};
-pub use scenario::{Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, Scenario, Step};
+pub use scenario::{
+    Action, Crash, CrashPoint, EffectKind, NodeChange, ObjectRef, RestState, Scenario, Step,
+    TokenState,
+};
 pub use swarm::Swarm;
 pub use world::{
     World,

@@ -85,6 +85,10 @@ pub enum Action {
     Sbatch(Box<Submission>),
     /// Cancel the Slurm job with this number, or all those with this name.
     Scancel(String),
+    /// Put the Slurm job with this number, or all those with this name, back into the queue.
+    Requeue(String),
+    /// slurmctld reads its configuration again: this one, or the same as before.
+    Reconfigure(Option<Box<SlurmConfig>>),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
     /// Kill the bridge process and start it again later.

@@ -49,12 +49,12 @@ impl Context<'_> {
         Field { store: self.store, mapping: self.mapping, slurm: self.slurm_nodes }
     }
 
-    pub(crate) fn job(&self, job: JobId) -> Option<&OurJob> {
-        self.jobs.get(job)
+    pub(crate) fn job(&self, workload: &Uid, job: JobId) -> Option<&OurJob> {
+        self.jobs.of(workload, job)
     }
 
-    pub(crate) fn standing(&self, job: JobId) -> Standing {
-        self.jobs.get(job).map_or(Standing::Gone, OurJob::standing)
+    pub(crate) fn standing(&self, workload: &Uid, job: JobId) -> Standing {
+        self.job(workload, job).map_or(Standing::Gone, OurJob::standing)
     }
 
     pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {

@@ -46,7 +46,7 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             Some(Explanation::waits("WaitingForDependency", words.clone()))
         }
         Stage::Marking { job } | Stage::Waiting { job } => {
-            let message = pending(*job, context.job(*job)?)?;
+            let message = pending(*job, context.job(&workload.id, *job)?)?;
             Some(Explanation::waits("SlurmPending", message))
         }
         Stage::Submitting { .. }

@@ -4,7 +4,7 @@
 //!  Kubernetes                                          Slurm
 //!  mapped to a Slurm node   ──▶ taint: only our pods
 //!  cordoned                 ──────────────────────▶   DRAIN, with our reason
-//!  uncordoned               ──────────────────────▶   RESUME, if the reason is ours
+//!  uncordoned               ──────────────────────▶   UNDRAIN, if the reason is ours
 //!  condition SlurmSchedulable ◀──────────────────────  drained or down by somebody else
 //! ```
 //!
@@ -24,6 +24,7 @@ use crate::{
     mapping::Mapping,
     names::{KubeNode, MANAGED_TAINT, NODE_CONDITION, REASON_PREFIX},
     outbox::{Alarm, Outbox, Purpose},
+    plants::Plant,
     requests::{self, Author, Claim},
     slurm::NodeInfo,
     view::{NodeView, Taint},
@@ -89,15 +90,14 @@ impl Keeper {
         self.busy.remove(name);
     }
 
-    /// Drains what is cordoned and resumes what we drained (or `any`, a planted defect), on the
-    /// strength of a fresh node list.
+    /// Drains what is cordoned and undrains what we drained, on the strength of a fresh node list.
     pub(crate) fn sync(
         &mut self,
         out: &mut Outbox,
+        config: &Config,
         mapping: &Mapping,
         node: &NodeView,
         info: &NodeInfo,
-        any: bool,
     ) {
         let kube = node.name();
         if mapping.slurm(&kube) != Some(&info.name) || self.updating.contains_key(&info.name) {
@@ -111,13 +111,18 @@ impl Keeper {
                 return;
             }
             (true, false) => (NodeTarget::Drain, "unschedulable"),
-            (false, true) if is_ours(info) || any => (NodeTarget::Resume, "schedulable"),
+            (false, true) if is_ours(info) || config.has(Plant::UndrainsAnything) => {
+                (NodeTarget::Undrain, "schedulable")
+            }
+            (true, true) if is_ours(info) && config.has(Plant::UndrainsAtOnce) => {
+                (NodeTarget::Undrain, "schedulable")
+            }
             (true, true) | (false, true | false) => return,
         };
         let reason = format!("{REASON_PREFIX} Corresponding Kubernetes node ({kube}) is {what}");
         let verb = match state {
             NodeTarget::Drain => "drained",
-            NodeTarget::Resume => "resumed",
+            NodeTarget::Undrain => "undrained",
         };
         let fact = format!("{verb} Slurm node {}: Kubernetes node {kube} is {what}", info.name);
         self.updating.insert(info.name.clone(), fact);

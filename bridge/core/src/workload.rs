@@ -166,7 +166,7 @@ impl Workload {
             | Stage::Placing { job, .. }
             | Stage::Binding { job, .. }
             | Stage::Running { job } => {
-                let pods = jobs.get(*job).map_or(&[][..], OurJob::pods);
+                let pods = jobs.of(&self.id, *job).map_or(&[][..], OurJob::pods);
                 if pods.contains(&pod.key()) { Taking::Yes } else { Taking::No }
             }
         }
@@ -421,6 +421,11 @@ impl Stage {
             Self::Ending { .. } => "ending",
             Self::Closed => "closed",
         }
+    }
+
+    /// Whether its pods have no place yet.
+    pub(crate) const fn is_before_running(&self) -> bool {
+        !matches!(self, Self::Running { .. } | Self::Evicting { .. } | Self::Ending { .. } | Self::Closed)
     }
 
     fn job(&self) -> Option<JobId> {

@@ -65,7 +65,7 @@ fn requests() -> Vec<SlurmRequest> {
         SlurmRequest::Cancel { job: JobId(7), signal: Some("USR1".into()) },
         SlurmRequest::Nodes,
         update(NodeTarget::Drain),
-        update(NodeTarget::Resume),
+        update(NodeTarget::Undrain),
     ]
 }
 
@@ -278,7 +278,7 @@ fn requests_look_like_this() {
     POST /slurm/v0.0.42/node/n001
       {"reason":"why","state":["DRAIN"]}
     POST /slurm/v0.0.42/node/n001
-      {"state":["RESUME"]}
+      {"state":["UNDRAIN"]}
     "##);
 }
 

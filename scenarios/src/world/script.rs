@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use drawbridge_core::Input;
 use drawbridge_fakes::{Method, Request, Response};
-use drawbridge_sim::{SlurmNode, Time, UserName};
+use drawbridge_sim::{
+    Job, JobId, Requeue, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
+};
 use serde_json::{Value, json};
 
 use super::{World, process::Process};
@@ -63,6 +65,8 @@ impl World {
             Action::Cordon(node, on) => self.cordon(node, *on),
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
+            Action::Requeue(job) => self.requeue(job),
+            Action::Reconfigure(config) => self.reconfigure(config.as_deref()),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
             Action::Slurmrestd(change) => {
                 let text = self.rest.change(change);
@@ -170,28 +174,48 @@ impl World {
 
     /// Cancels the live jobs of this name or number.
     fn scancel(&mut self, which: &str) {
-        let is_meant = |job: &&drawbridge_sim::Job| {
-            job.submission.name == which || job.id.to_string() == which
-        };
-        let jobs: Vec<_> = self
-            .slurm
-            .ctld()
-            .jobs()
-            .filter(is_meant)
-            .filter(|job| !job.state.is_end())
-            .map(|job| job.id)
-            .collect();
+        let root = UserName::from("root");
+        self.to_each_job(which, "scancel", |ctld, now, job| ctld.cancel(now, job, &root));
+    }
+
+    /// Puts the live jobs of this name or number back into the queue.
+    fn requeue(&mut self, which: &str) {
+        let root = UserName::from("root");
+        self.to_each_job(which, "scontrol requeue", |ctld, now, job| {
+            ctld.requeue(now, job, Requeue::Plain, &root)
+        });
+    }
+
+    fn to_each_job(
+        &mut self,
+        which: &str,
+        command: &str,
+        act: impl Fn(&mut Slurmctld, Time, JobId) -> Result<(), SlurmError>,
+    ) {
+        let is_meant = |job: &&Job| job.submission.name == which || job.id.to_string() == which;
+        let live = self.slurm.ctld().jobs().filter(is_meant).filter(|job| !job.state.is_end());
+        let jobs: Vec<_> = live.map(|job| job.id).collect();
         if jobs.is_empty() {
-            let text = format!("ran scancel for {which}, but Slurm has no such live job");
+            let text = format!("ran {command} for {which}, but Slurm has no such live job");
             self.refuse(Subject::Twin, text);
         }
-        let (now, root) = (self.now, UserName::from("root"));
+        let now = self.now;
         for job in jobs {
-            self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
-            if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.cancel(now, job, &root)) {
-                self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
+            let text = format!("ran {command} {job}");
+            self.note(Line::story(Actor::User, Subject::Job(job), text));
+            if let Err(error) = self.slurm.with_ctld(now, |ctld| act(ctld, now, job)) {
+                self.refuse(Subject::Job(job), format!("{command} {job} failed: {error}"));
             }
         }
+    }
+
+    fn reconfigure(&mut self, config: Option<&SlurmConfig>) {
+        let now = self.now;
+        self.note(Line::story(Actor::User, Subject::Twin, "ran scontrol reconfigure"));
+        self.slurm.with_ctld(now, |ctld| match config {
+            Some(config) => ctld.reconfigure(now, config.clone()),
+            None => ctld.restart(now),
+        });
     }
 
     fn change_slurm_node(&mut self, node: &str, change: &NodeChange) {
@@ -228,7 +252,7 @@ impl World {
     }
 
     /// Tells a replica to end; it lets go first, and starts again after a while.
-    fn stop(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
+    pub(super) fn stop(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
         let text = format!("{} was told to stop", self.name_of(replica));
         self.note(Line::story(Actor::Twin, Subject::Bridge, text));
         if let Some(process) = self.bridges.get_mut(replica) {

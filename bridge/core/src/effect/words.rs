@@ -51,7 +51,7 @@ impl fmt::Display for SlurmRequest {
             Self::UpdateNode { node, state: NodeTarget::Drain, reason } => {
                 write!(f, "drain Slurm node {node}: {reason}")
             }
-            Self::UpdateNode { node, state: NodeTarget::Resume, .. } => {
+            Self::UpdateNode { node, state: NodeTarget::Undrain, .. } => {
                 write!(f, "resume Slurm node {node}")
             }
         }

@@ -4,7 +4,7 @@ use drawbridge_sim::JobId;
 
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
-    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, ranks::rank,
+    context::Context, desk::Errand, explain, jobs::OurJob, outbox::Purpose, plants, ranks::rank,
     slurm::ObservedState, view::PodView,
 };
 
@@ -58,8 +58,12 @@ impl Workload {
                 let (slurm, node) = (seat.slurm.clone(), seat.node.clone());
                 Some(Errand::Bind { job: *job, slurm, node })
             }
-            Stage::Evicting { job, why } if oversee::is_doomed(pod, *job) && !pod.is_leaving() => {
-                Some(remove(context, pod, *job, why))
+            Stage::Evicting { job, why }
+                if oversee::is_doomed(pod, *job)
+                    && !pod.is_leaving()
+                    && !plants::is_spared(context.config, pod) =>
+            {
+                Some(self.remove(context, pod, *job, why))
             }
             Stage::Evicting { .. }
             | Stage::Gathering
@@ -85,8 +89,8 @@ impl Workload {
             | Stage::Running { .. }
             | Stage::Evicting { .. } => pod.is_leaving(),
             Stage::Ending { job, since } => {
-                oversee::is_over(context, *job)
-                    || context.endings.was_told(*job)
+                self.is_over(context, *job)
+                    || context.endings.was_told(&self.id, *job)
                     || *since + FINALIZER_BOUND <= context.now()
             }
             Stage::Gathering
@@ -113,24 +117,24 @@ impl Workload {
         let event = context.author.event(context.out.now(), pod, note);
         context.out.kube(Purpose::Note, event);
     }
-}
 
-/// First say why, then make it leave.
-fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
-    if explain::is_disrupted(pod) {
-        Errand::Remove { grace: grace(context, pod, job) }
-    } else {
-        Errand::Disrupt(why.into())
+    /// First say why, then make it leave.
+    fn remove(&self, context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
+        if explain::is_disrupted(pod) {
+            Errand::Remove { grace: self.grace(context, pod, job) }
+        } else {
+            Errand::Disrupt(why.into())
+        }
     }
-}
 
-/// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
-fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
-    let seen = context.job(job?).and_then(OurJob::seen)?;
-    let (ObservedState::Completing(_), Some(end)) = (&seen.state, seen.end_time) else {
-        return None;
-    };
-    let free_at = end + u64::from(context.config.kill_wait_seconds);
-    let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
-    Some(left.clamp(1, pod.grace_seconds().max(1)))
+    /// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
+    fn grace(&self, context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
+        let seen = context.job(&self.id, job?).and_then(OurJob::seen)?;
+        let (ObservedState::Completing(_), Some(end)) = (&seen.state, seen.end_time) else {
+            return None;
+        };
+        let free_at = end + u64::from(context.config.kill_wait_seconds);
+        let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
+        Some(left.clamp(1, pod.grace_seconds().max(1)))
+    }
 }

@@ -11,6 +11,7 @@ use crate::{
     jobs::{OurJob, Standing},
     names::ObjectKey,
     outbox::Alarm,
+    plants::{self, Plant},
     ranks,
     slurm::ObservedState,
     view::PodView,
@@ -81,7 +82,7 @@ impl Workload {
             return false;
         }
         let useless = matches!(self.seats(context, job), Some(Err(_)));
-        useless || context.job(job).is_some_and(|ours| !self.is_complete(context, ours.pods()))
+        useless || context.job(&self.id, job).is_some_and(|ours| !self.is_complete(context, ours.pods()))
     }
 
     /// Whether all these pods are here and want a place.
@@ -93,14 +94,16 @@ impl Workload {
     fn crowd(&self, context: &Context<'_>) -> Crowd {
         let mut crowd = Crowd::default();
         for pod in self.views(context) {
-            crowd.bound += usize::from(pod.is_bound() && !pod.is_terminal());
+            let is_over = pod.is_terminal()
+                || (pod.is_leaving() && context.config.has(Plant::EndsEarly));
+            crowd.bound += usize::from(pod.is_bound() && !is_over);
             crowd.waiting += usize::from(pod.wants_a_place());
         }
         crowd
     }
 
     fn trouble(&self, context: &Context<'_>, job: JobId, crowd: Crowd) -> Option<Trouble> {
-        match context.standing(job) {
+        match context.standing(&self.id, job) {
             Standing::Ended(state) => Some(Trouble::Ended(state)),
             Standing::Gone => Some(Trouble::Gone),
             Standing::Queued if crowd.bound > 0 => Some(Trouble::Requeued),
@@ -110,7 +113,7 @@ impl Workload {
     }
 
     fn anyone_elsewhere(&self, context: &Context<'_>, job: JobId) -> bool {
-        let Some(seen) = context.job(job).and_then(OurJob::seen) else {
+        let Some(seen) = context.job(&self.id, job).and_then(OurJob::seen) else {
             return false;
         };
         let ours = |name: &SlurmNode| seen.allocation.iter().any(|node| node.node == *name);
@@ -123,7 +126,7 @@ impl Workload {
     /// Replies may overtake each other, and what follows can't be taken back: trouble is believed
     /// when the reply to a request made after it was noticed still shows it.
     fn is_confirmed(&mut self, context: &mut Context<'_>, job: JobId) -> bool {
-        let asked = context.job(job).map(|job| job.asked);
+        let asked = context.job(&self.id, job).map(|job| job.asked);
         match self.suspicion {
             Some(noticed) => asked.is_none_or(|asked| noticed < asked),
             None => {
@@ -152,14 +155,14 @@ impl Workload {
         if crowd.bound > 0 || meant {
             return Stage::Evicting { job: Some(job), why };
         }
-        context.jobs.forget(job, context.out.last_call());
+        context.jobs.forget_of(&self.id, job, context.out.last_call());
         self.back_off(context, Some(why))
     }
 
     /// A gang that lost a pod before all were bound doesn't start: its job is given back.
     fn shrunk(&mut self, context: &mut Context<'_>, job: JobId, crowd: Crowd) -> Option<Stage> {
         if !self.was_bound {
-            let mark = context.job(job)?.mark.as_ref()?;
+            let mark = context.job(&self.id, job)?.mark.as_ref()?;
             let complete = self.is_complete(context, &mark.pods);
             return (!complete).then(|| self.end(context, job, "a pod of the gang is gone"));
         }
@@ -176,7 +179,7 @@ impl Workload {
         if !matches!(self.stage, Stage::Running { .. }) {
             return None;
         }
-        let ours = context.job(job).filter(|ours| ours.is_external())?;
+        let ours = context.job(&self.id, job).filter(|ours| ours.is_external())?;
         let end = ours.seen()?.end_time?;
         let grace = self.views(context).map(PodView::grace_seconds).max().unwrap_or_default();
         let leave_at = context.author.epoch.time_of_unix(end.saturating_sub(grace));
@@ -201,7 +204,7 @@ impl Workload {
 
     /// Does the job run?
     pub(super) fn allocated(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
-        if context.standing(job) != Standing::Running {
+        if context.standing(&self.id, job) != Standing::Running {
             return None;
         }
         match self.seats(context, job)? {
@@ -214,6 +217,18 @@ impl Workload {
         }
     }
 
+    /// Where to go back to, if the job's nodes aren't what they were. Nothing while they aren't known.
+    fn unseated(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Option<Option<Stage>> {
+        if context.standing(&self.id, job) != Standing::Running {
+            return Some(Some(Stage::Waiting { job }));
+        }
+        Some(match self.seats(context, job)? {
+            Err(_) => Some(Stage::Waiting { job }),
+            Ok(now) if now != *seats => Some(Stage::Placing { job, seats: now }),
+            Ok(_) => None,
+        })
+    }
+
     /// All told where they go?
     pub(super) fn placed(
         &mut self,
@@ -221,13 +236,10 @@ impl Workload {
         job: JobId,
         seats: &Seats,
     ) -> Option<Stage> {
-        if context.standing(job) != Standing::Running {
-            return Some(Stage::Waiting { job });
-        }
-        match self.seats(context, job)? {
-            Err(_) => return Some(Stage::Waiting { job }),
-            Ok(now) if now != *seats => return Some(Stage::Placing { job, seats: now }),
-            Ok(_) => {}
+        if !context.config.has(Plant::BindsLate)
+            && let Some(back) = self.unseated(context, job, seats)?
+        {
+            return Some(back);
         }
         let ready = |pod: &PodView| {
             let seat = seats.get(pod.uid()).map(|seat| seat.node.as_str());
@@ -248,7 +260,7 @@ impl Workload {
         if crowd.waiting == 0 {
             return Some(Stage::Running { job });
         }
-        if crowd.bound == 0 && context.standing(job) == Standing::Queued {
+        if crowd.bound == 0 && context.standing(&self.id, job) == Standing::Queued {
             return Some(Stage::Waiting { job });
         }
         let deadline = since + BINDING_BOUND;
@@ -267,7 +279,7 @@ impl Workload {
 
     /// A seat for every pod of the job, or why there is none. Nothing while the job isn't known.
     fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, String>> {
-        let ours = context.job(job)?;
+        let ours = context.job(&self.id, job)?;
         let (mark, seen) = (ours.mark.as_ref()?, ours.seen()?);
         if seen.allocation.is_empty() {
             return None;
@@ -284,10 +296,10 @@ impl Workload {
                 continue;
             };
             let slurm = &seen.allocation[places[rank]].node;
-            let Some(node) = context.mapping.kube(slurm) else {
+            let Some(node) = plants::mapped(context.config, context.mapping, slurm) else {
                 return Some(Err(explain::unmapped(job, slurm)));
             };
-            let seat = Seat { slurm: slurm.clone(), node: node.clone() };
+            let seat = Seat { slurm: slurm.clone(), node };
             seats.insert(pod.uid().clone(), seat);
         }
         Some(Ok(seats))
@@ -310,7 +322,7 @@ impl Workload {
 
     /// Tells the job to end, if it hasn't.
     fn end(&mut self, context: &mut Context<'_>, job: JobId, why: &str) -> Stage {
-        if context.job(job).is_some_and(OurJob::is_live) {
+        if context.job(&self.id, job).is_some_and(OurJob::is_live) {
             let farewell = match (self.was_bound, self.failed) {
                 (false, _) => Farewell::Cancel,
                 (true, false) => Farewell::Succeeded,
@@ -319,6 +331,12 @@ impl Workload {
             context.end_job(job, &self.id, farewell, why);
         }
         Stage::Ending { job, since: context.now() }
+    }
+
+    /// Whether the job is over for sure.
+    pub(super) fn is_over(&self, context: &Context<'_>, job: JobId) -> bool {
+        context.endings.is_over(&self.id, job)
+            || !context.job(&self.id, job).is_some_and(OurJob::is_live)
     }
 
     /// Is the job over, and has everybody been let go?
@@ -332,11 +350,11 @@ impl Workload {
         if context.now() < bound {
             context.out.wake_at(bound, Alarm::Workload(self.id.clone()));
         }
-        if !is_over(context, job) || self.views(context).any(is_held) {
+        if !self.is_over(context, job) || self.views(context).any(is_held) {
             return None;
         }
-        context.endings.forget(context.out, job);
-        context.jobs.forget(job, context.out.last_call());
+        context.endings.forget(context.out, &self.id, job);
+        context.jobs.forget_of(&self.id, job, context.out.last_call());
         self.was_bound = false;
         self.failed = false;
         let setback = self.setback.clone();
@@ -344,11 +362,6 @@ impl Workload {
         let again = came_to_nothing && self.views(context).any(PodView::wants_a_place);
         Some(if again { self.back_off(context, setback) } else { Stage::Gathering })
     }
-}
-
-/// Whether the job is over for sure.
-pub(super) fn is_over(context: &Context<'_>, job: JobId) -> bool {
-    context.endings.is_over(job) || !context.job(job).is_some_and(OurJob::is_live)
 }
 
 /// Whether the pod is done and our finalizer alone keeps it.

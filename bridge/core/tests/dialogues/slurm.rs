@@ -130,7 +130,7 @@ impl Slurm {
                 let node = self.nodes.get_mut(node.as_str()).unwrap();
                 node.state = match state {
                     NodeTarget::Drain => vec!["IDLE".into(), "DRAIN".into()],
-                    NodeTarget::Resume => vec!["IDLE".into()],
+                    NodeTarget::Undrain => vec!["IDLE".into()],
                 };
                 node.reason.clone_from(reason);
                 SlurmReply::Done
