@@ -8,6 +8,7 @@
 //! again. The world itself starts at [`World::step`].
 
 mod aftermath;
+mod ends;
 pub mod expect;
 pub mod fault;
 pub mod format;
@@ -26,12 +27,14 @@ pub mod wire;
 mod world;
 
 pub use aftermath::{Aftermath, Finding};
+pub use ends::{End, KINDS};
 pub use format::ScenarioError;
 pub use frame::{Frame, JobRow, MpiRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
 pub use report::{Report, Run, run};
 pub use scenario::{
-    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, Scenario, Scontrol, Step,
+    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, RestState, Scenario,
+    Scontrol, Step, TokenState,
 };
 pub use swarm::Swarm;
 pub use world::{

@@ -215,11 +215,6 @@ impl Rows {
         }
     }
 
-    /// Slurm's names to Kubernetes' names.
-    pub(crate) fn kube_names(&self) -> BTreeMap<String, String> {
-        self.names.by_slurm().clone()
-    }
-
     /// The Kubernetes node that a Slurm node is.
     pub(crate) fn kube_name(&self, slurm: &SlurmNode) -> String {
         let name = self.names.by_slurm().get(slurm.as_str());

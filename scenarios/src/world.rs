@@ -13,6 +13,7 @@
 
 mod faults;
 mod live;
+mod mishaps;
 mod outside;
 #[cfg(test)]
 mod planted;
@@ -22,20 +23,23 @@ mod rest;
 mod scontrol;
 mod script;
 pub(crate) mod story;
+mod to_slurm;
 pub(crate) mod trial;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
 use drawbridge_core::{StreamId, names::BRIDGE_USER};
-use drawbridge_fakes::{Cluster, slurmrestd::Slurm};
+use drawbridge_fakes::{Cluster, Response, slurmrestd::Slurm};
 use drawbridge_sim::{EventQueue, HashChain, Job, JobState, Seed, Span, Time};
 
 use self::{
     faults::Faults,
+    mishaps::Troubles,
     process::{Life, Mail, Process, Traps},
     rest::Rest,
     script::Script,
+    to_slurm::Answered,
     trial::Seen,
     wire::Wire,
 };
@@ -67,6 +71,11 @@ pub struct World {
     bridges: Vec<Process>,
     traps: Traps,
     faults: Faults,
+    troubles: Troubles,
+    /// What Slurm answered to questions, and as of when.
+    answers: BTreeMap<String, Answered>,
+    /// What questions were last answered with, where a fault may give that again.
+    replies: BTreeMap<String, Response>,
     /// Faults that the script asked for, each with its line.
     awaited: Vec<(Fault, usize)>,
     /// The bridge's requests by kind, over all lives.
@@ -137,6 +146,9 @@ impl World {
             ),
             traps: Traps::default(),
             faults: Faults::default(),
+            troubles: Troubles::default(),
+            answers: BTreeMap::new(),
+            replies: BTreeMap::new(),
             awaited: vec![],
             requests: BTreeMap::new(),
             rest: Rest::new(scenario.bridge.as_ref()),
@@ -232,11 +244,6 @@ impl World {
         &self.slurm
     }
 
-    /// Slurm's names of nodes to Kubernetes' names.
-    pub(crate) fn kube_names(&self) -> BTreeMap<String, String> {
-        self.rows.kube_names()
-    }
-
     /// Whether it is over because nobody had anything left to do.
     pub(crate) fn ended_quietly(&self) -> bool {
         self.over && self.is_quiet(Time::MAX)
@@ -262,9 +269,9 @@ impl World {
 
     fn next_source(&self) -> Option<(Time, Source)> {
         [
-            self.script.next_at().map(|at| (at, Source::Script)),
-            self.slurm.next_wake().map(|at| (at, Source::Slurm)),
-            self.cluster.next_wake().map(|at| (at, Source::Cluster)),
+            self.script.next_at().map(|at| (at.max(self.troubles.people_wait()), Source::Script)),
+            self.slurm.next_wake().map(|at| (at.max(self.troubles.slurmctld), Source::Slurm)),
+            self.cluster.next_wake().map(|at| (at.max(self.troubles.controllers), Source::Cluster)),
             self.mail.next_at().map(|at| (at, Source::Mail)),
             self.bookmarks.next_at().map(|at| (at, Source::Bookmark)),
             self.bridges.iter().filter_map(Process::wake_at).min().map(|at| (at, Source::Wake)),

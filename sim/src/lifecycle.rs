@@ -432,7 +432,7 @@ impl Slurmctld {
     }
 
     /// Forgets a job. The record with an array's number stays until the others are forgotten.
-    fn purge(&mut self, now: Time, job: JobId) {
+    pub(crate) fn purge(&mut self, now: Time, job: JobId) {
         let place = self.job(job).and_then(|job| job.array.clone());
         if let Some(place) = &place {
             let others = self.array_records(place.job).filter(|id| *id != place.job).count();

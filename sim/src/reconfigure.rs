@@ -4,7 +4,8 @@
 //!   nodes        from the file; down, drained, failing and the reason are remembered,
 //!                as are the nodes that were made at run time
 //!   partitions   from the file; what operators changed is lost, unless ReconfigFlags keep it
-//!   jobs         remembered; lost where their nodes or partitions are gone
+//!   jobs         remembered; lost where their nodes or partitions are gone, and where the save
+//!                that it starts from is older than they are
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -36,6 +37,44 @@ impl Slurmctld {
     pub fn restart(&mut self, now: Time) {
         let config = self.read.clone();
         self.reconfigure(now, config);
+    }
+
+    /// Starts again from a save of this time: jobs that came later are unknown, and their numbers are
+    /// given out again. What ran of them is killed when its slurmd registers.
+    ///
+    /// What else changed since then is remembered all the same: slurmctld saves a job at once when it
+    /// starts or ends.
+    pub fn restart_from(&mut self, now: Time, saved: Time) {
+        let is_new = |job: &&Job| saved <= job.submit_time && job.restarts == 0;
+        let first = self.jobs().filter(is_new).map(|job| job.id).min();
+        if let Some(first) = first {
+            let lost: Vec<JobId> = self.jobs.range(first..).map(|(id, _)| *id).collect();
+            // The record with an array's number is the lowest, and has to go last.
+            for id in lost.into_iter().rev() {
+                self.lose(now, id);
+            }
+            self.next_job_id = first.0;
+        }
+        self.restart(now);
+    }
+
+    fn lose(&mut self, now: Time, id: JobId) {
+        let Some(job) = self.job_mut(id) else { return };
+        job.requeue = false;
+        if job.completing {
+            job.state = JobState::NodeFail;
+            self.release_nodes(now, id);
+        } else if job.holds_nodes() {
+            let (state, reason) = (JobState::NodeFail, Reason::NodeDown);
+            self.end_running(now, id, state, reason, ExitCode::default(), Span::ZERO);
+        } else if job.state == JobState::Pending {
+            self.end_pending(now, id, JobState::NodeFail);
+        }
+        // An epilog takes time, but nobody waits for it.
+        if self.job(id).is_some_and(|job| job.completing) {
+            self.release_nodes(now, id);
+        }
+        self.purge(now, id);
     }
 
     /// Reads another configuration, as `scontrol reconfigure` makes it.

@@ -53,7 +53,7 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             if let Some(snag) = &workload.snag {
                 return Some(Explanation::waits("WaitingForDevices", snag.clone()));
             }
-            let (message, is_stuck) = pending(*job, context.job(*job)?)?;
+            let (message, is_stuck) = pending(*job, context.job(&workload.id, *job)?)?;
             Some(Explanation { message, reason: "SlurmPending", warning: is_stuck })
         }
         Stage::Placing { .. } => {

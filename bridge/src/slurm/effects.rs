@@ -182,11 +182,11 @@ fn describe(
     UpdateNode { node: node.to_string(), change }
 }
 
-/// A resumed node keeps no reason: slurmctld clears it.
+/// Undrained and not resumed: that would bring back what somebody else has taken down.
 fn node_change(state: NodeTarget, reason: &str) -> NodeChange {
     let (state, reason) = match state {
         NodeTarget::Drain => ("DRAIN", Some(reason.to_owned())),
-        NodeTarget::Resume => ("RESUME", None),
+        NodeTarget::Undrain => ("UNDRAIN", None),
     };
     NodeChange { state: vec![state.to_owned()], reason, ..NodeChange::default() }
 }

@@ -199,7 +199,7 @@ impl Slurm {
             SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
             SlurmRequest::UpdateNode { node, state, reason } => {
                 let node = self.nodes.get_mut(node.as_str()).unwrap();
-                node.state.retain(|flag| flag != "DRAIN" && flag != "DOWN");
+                node.state.retain(|flag| flag != "DRAIN");
                 if *state == NodeTarget::Drain {
                     node.state.push("DRAIN".into());
                 }
