@@ -25,6 +25,7 @@ mod daemon_set;
 mod demand;
 mod deployment;
 mod device_claim;
+mod ephemeral;
 mod health;
 mod index;
 mod job;

@@ -17,8 +17,9 @@
 //! | I7 | a job that Slurm released has no running pod for long | [`bounds`] |
 //! | I8 | no workload waits for the bridge because of another | [`bounds`] |
 //! | I9 | the reason on the pod is what Slurm said not long ago | [`bounds`] |
-//! | I10 | a job that runs has its pods bound soon | [`bounds`] |
-//! | I11 | a job whose pods are over ends soon, and not before | [`bounds`] |
+//! | I10 | a pod is bound where its volumes are, and no port of a node is taken twice | [`places`] |
+//! | I11 | a job that runs has its pods bound soon | [`bounds`] |
+//! | I12 | a job whose pods are over ends soon, and not before | [`bounds`] |
 
 mod ability;
 mod bindings;
@@ -26,6 +27,7 @@ mod bounds;
 mod devices;
 mod holdings;
 mod ownership;
+mod places;
 
 use drawbridge_core::{Effect, Input, SlurmReply};
 use drawbridge_fakes::{Change, KubeApi};
@@ -34,6 +36,7 @@ use drawbridge_sim::{Fact, Slurmctld, Span, Time};
 pub(crate) use self::ownership::mark;
 use self::{
     bindings::Bindings, bounds::Bounds, devices::Devices, holdings::Holdings, ownership::Ownership,
+    places::Places,
 };
 use crate::{object::Object, scenario::Scenario, world::process::Life};
 
@@ -48,6 +51,7 @@ pub(crate) struct Laws {
     devices: Devices,
     holdings: Holdings,
     ownership: Ownership,
+    places: Places,
     recounted: u64,
     findings: Vec<String>,
     reported: usize,
@@ -64,6 +68,7 @@ impl Laws {
             devices: Devices::default(),
             holdings: Holdings::default(),
             ownership: Ownership::new(cluster),
+            places: Places::new(scheduler),
             recounted: 0,
             findings: vec![],
             reported: 0,
@@ -166,6 +171,7 @@ impl Laws {
         self.findings.extend(self.holdings.kube_change(change));
         self.findings.extend(self.devices.kube_change(change, slurm));
         self.findings.extend(self.bindings.kube_change(change, slurm));
+        self.findings.extend(self.places.kube_change(change));
         self.bounds.kube_change(now, change);
     }
 

@@ -166,6 +166,12 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Whether scheduling gates keep it from every scheduler.
+    pub(crate) fn is_gated(self) -> bool {
+        let gates = self.at(&["spec", "schedulingGates"]).and_then(|it| it.as_array());
+        gates.is_some_and(|gates| !gates.is_empty())
+    }
+
     /// The controller that made it: its uid, and its name as `Kind/name`.
     pub(crate) fn controller(self) -> Option<(&'a str, String)> {
         let owners = self.at(&["metadata", "ownerReferences"])?.as_array()?;

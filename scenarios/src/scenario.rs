@@ -2,8 +2,10 @@
 //!
 //! [`format`](crate::format) turns YAML into this; nothing here can be wrong any more.
 
+use std::collections::BTreeMap;
+
 use drawbridge_core::slurm::ApiVersion;
-use drawbridge_fakes::Behaviour;
+use drawbridge_fakes::{Behaviour, Provisioner};
 use drawbridge_sim::{Epoch, Seed, SlurmConfig, Span, Submission, Time};
 use serde_json::Value;
 
@@ -30,6 +32,8 @@ pub struct Scenario {
     pub slurm: SlurmConfig,
     /// Objects that Kubernetes holds at the start, in order: namespaces, nodes, the rest.
     pub objects: Vec<Value>,
+    /// Provisioners that don't work as usual, by name.
+    pub provisioners: BTreeMap<String, Provisioner>,
     /// The bridge's configuration; `None` plays without a bridge.
     pub bridge: Option<drawbridge_core::Config>,
     /// How many replicas of the bridge there are.

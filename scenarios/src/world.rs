@@ -126,6 +126,9 @@ impl World {
 
     /// The same with everything in place and the bridge started.
     fn furnished(mut self, scenario: &Scenario) -> Self {
+        for (name, provisioner) in &scenario.provisioners {
+            self.cluster.set_provisioner(name, provisioner.clone());
+        }
         self.furnish(&scenario.objects);
         (0..self.bridges.len()).for_each(|replica| self.boot(replica));
         self

@@ -9,9 +9,6 @@ use std::{
 
 use drawbridge_scenarios::{Run, Scenario, format, run, wire};
 
-/// Where scenarios are, besides the library's own folder.
-const FOLDERS: [&str; 2] = ["found", "incidents"];
-
 /// Makes a test of each scenario, and one that notices a file without a test.
 macro_rules! scenarios {
     ($($name:ident),* $(,)?) => {
@@ -27,11 +24,16 @@ macro_rules! scenarios {
 }
 
 scenarios! {
+    allocation_forbidden,
+    allocation_never_fits,
     annotations,
     array_throttle,
     binding_lost_for_long,
+    bridge_42_more_candidates_than_nodes,
+    bridge_48_native_job_beside_pods,
     bridge_52_foreign_nodes,
     bridge_9b10_only_not_found,
+    bridge_9b4_full_in_kubernetes,
     bridge_9b7_removal_flaps,
     bridge_9b8_endless_recreation,
     bridge_9b9_ended_taken_for_live,
@@ -44,6 +46,8 @@ scenarios! {
     daemon_set_nodes,
     deleted_node_drains,
     deleted_while_waiting,
+    demands_refused,
+    demands_warned,
     deployment_partition,
     dra_cpus,
     dra_device_held,
@@ -57,13 +61,16 @@ scenarios! {
     external_nodes,
     gang_deadlock,
     gang_grows_and_shrinks,
+    gang_neighbours,
     gpu_device_plugin,
     gpu_kinds,
+    host_ports,
     indexed_job_gang,
     job_parallelism,
     job_set_depends_on,
     job_set_gang,
     job_set_in_order,
+    kubelet_refuses,
     leader_fails_over,
     leader_ready_gang,
     leader_worker_set_groups,
@@ -75,17 +82,21 @@ scenarios! {
     namespace_deleted,
     namespace_rights,
     node_down,
+    node_still_occupied,
     not_ready_drains,
     oldest_api,
     operator_133_drain_both_ways,
     operator_255_name_mapping,
     operator_79_unknown_node,
     owner_unreadable,
+    placed_neighbours,
     rank_environment,
     requeued_and_held,
     reservation_flow,
     rolling_update,
+    room_beside_daemon_sets,
     scheduler_preempts,
+    scheduling_gates,
     scheduling_group,
     slurmrestd_failover,
     slurmrestd_upgrade,
@@ -97,7 +108,10 @@ scenarios! {
     unmanaged_namespace,
     unmapped_resource,
     unsatisfiable,
+    volume_elsewhere,
     volume_first_consumer,
+    volume_where_slurm_says,
+    volumes_of_many_kinds,
 }
 
 fn check(name: &str) {
@@ -147,15 +161,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// What explore has found, and what has happened elsewhere, are in folders of their own.
+/// What explore has found is in a folder of its own, and so is what has happened to others.
 fn file_of(name: &str) -> String {
-    let within = FOLDERS.iter().map(|folder| format!("{folder}/{name}.yaml"));
-    within.into_iter().find(|path| root().join(path).exists()).unwrap_or(format!("{name}.yaml"))
+    let elsewhere = ["found", "incidents"].map(|folder| format!("{folder}/{name}.yaml"));
+    let found = elsewhere.into_iter().find(|path| root().join(path).exists());
+    found.unwrap_or_else(|| format!("{name}.yaml"))
 }
 
 fn files() -> Vec<String> {
-    let folders: Vec<_> =
-        FOLDERS.iter().map(|folder| root().join(folder)).chain([root()]).collect();
+    let folders = [root(), root().join("found"), root().join("incidents")];
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let yaml = paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"));

@@ -89,6 +89,13 @@ impl Quantity {
         self.ceil(UNIT / 1000)
     }
 
+    /// How often `each` fits into what is left of this once `taken` is.
+    pub fn times_above(self, taken: Self, each: Self) -> u64 {
+        let left = (self.nano - taken.nano).max(0);
+        let times = left.checked_div(each.nano).unwrap_or(i128::MAX);
+        u64::try_from(times).unwrap_or(u64::MAX)
+    }
+
     /// Whether it is nothing.
     pub const fn is_zero(self) -> bool {
         self.nano == 0

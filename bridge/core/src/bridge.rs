@@ -14,6 +14,8 @@ mod kube_news;
 mod leading;
 mod slurm_link;
 mod slurm_news;
+mod storage_news;
+mod tenancy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,9 +44,13 @@ use crate::{
     owners::Owners,
     plants::{self, Plant},
     poller::{Need, Poller},
+    porter::Porter,
+    refusals::Refusals,
     requests::Author,
     slurm::{NodeInfo, Reservation},
+    storage::Storage,
     store::Store,
+    tenants::Tenants,
     workload::{Stage, Workload},
 };
 
@@ -63,6 +69,11 @@ pub struct Bridge {
     shut: Option<SlurmFault>,
     pub(crate) informers: BTreeMap<Resource, Informer>,
     store: Store,
+    /// Who lives where, and what kubelets refused.
+    tenants: Tenants,
+    refusals: Refusals,
+    storage: Storage,
+    porter: Porter,
     mapping: Mapping,
     slurm_nodes: BTreeMap<SlurmNode, NodeInfo>,
     reservations: Vec<Reservation>,
@@ -105,7 +116,7 @@ impl Bridge {
     /// A bridge that has just been started and knows nothing.
     pub fn new(config: Config, instance: Instance) -> Self {
         let Instance { epoch, identity, namespace, duties } = instance;
-        let informers = Resource::of(duties)
+        let informers = Resource::of(duties, &config)
             .map(|resource| (resource, Informer::new(resource, &config)))
             .collect();
         let terms = config.leader_election.clone();
@@ -126,6 +137,10 @@ impl Bridge {
             link: Link::new(config.slurm_rest_api.0.clone(), config.slurm_rest.version),
             shut: None,
             store: Store::default(),
+            tenants: Tenants::default(),
+            refusals: Refusals::default(),
+            storage: Storage::default(),
+            porter: Porter::default(),
             mapping: Mapping::default(),
             slurm_nodes: BTreeMap::new(),
             reservations: Vec::new(),
@@ -225,6 +240,10 @@ impl Bridge {
                     self.touched_nodes.insert(node);
                 }
                 Alarm::NotReady(node) => drop(self.touched_nodes.insert(node)),
+                Alarm::Claim(claim) => {
+                    self.porter.woke(&claim);
+                    self.touch_users_of(&claim);
+                }
                 Alarm::Ending(job) => self.endings.woke(&mut self.out, job),
                 Alarm::Deadline => self.give_up_waiting(),
                 Alarm::Lease => self.mind_the_lease(),
@@ -327,6 +346,10 @@ impl Bridge {
             author: &self.author,
             out: &mut self.out,
             store: &self.store,
+            tenants: &mut self.tenants,
+            refusals: &self.refusals,
+            storage: &self.storage,
+            porter: &mut self.porter,
             mapping: &self.mapping,
             slurm_nodes: &self.slurm_nodes,
             jobs: &mut self.jobs,

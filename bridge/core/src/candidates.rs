@@ -1,47 +1,153 @@
 //! Which Slurm nodes a workload must not use, and why.
 //!
+//! ```text
+//!                        one predicate
+//!  a job is drafted ───▶ fits(pod, node, around) ───▶ excluded_nodes, each with its obstacle
+//!  Slurm has chosen ───▶ fits(pod, node, around) ───▶ bind, wait a little, or give the job back
+//! ```
+//!
 //! They go to Slurm as `excluded_nodes`, never as `required_nodes`: Slurm checks a required list
 //! again at every restart and would fail the job if one node were gone.
 
-use std::{collections::BTreeMap, fmt};
+mod company;
+mod crew;
+mod demands;
+mod labels;
+mod obstacle;
+mod peers;
+#[cfg(test)]
+mod tests;
+mod volumes;
 
-use drawbridge_sim::SlurmNode;
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_sim::{SlurmNode, Time};
 
 use crate::{
-    mapping::{Conflict, Mapping},
-    names::{KubeNode, MANAGED_TAINT, UNAVAILABLE_TAINT},
+    mapping::Mapping,
+    names::{KubeNode, Uid},
+    refusals::Refusals,
     slurm::NodeInfo,
+    storage::Storage,
     store::Store,
-    view::{NodeSelectorTerm, NodeView, PodView, Requirement, Taint, Toleration},
+    tenants::Tenants,
+    view::{NodeView, PodView},
 };
-
-/// Why a node is out of the question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
-    Unmapped,
-    Conflict(Conflict),
-    Cordoned,
-    Selector,
-    Affinity,
-    Taint(String),
-}
+pub(crate) use company::{Company, Mate, When};
+use crew::Crew;
+pub(crate) use crew::{Layout, Unkept};
+pub(crate) use demands::{Around, Demands, fits};
+pub(crate) use obstacle::Obstacle;
+pub(crate) use volumes::{Hold, Rule, hand_out, own_rules};
 
 /// What the choice is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field<'a> {
+    pub(crate) now: Time,
     pub(crate) store: &'a Store,
     pub(crate) mapping: &'a Mapping,
     pub(crate) slurm: &'a BTreeMap<SlurmNode, NodeInfo>,
+    pub(crate) tenants: &'a Tenants,
+    pub(crate) refusals: &'a Refusals,
+    pub(crate) storage: &'a Storage,
 }
 
-/// The nodes of the partition (of all partitions, if none is named) that some pod can't use.
-pub(crate) fn excluded(
-    field: Field<'_>,
-    pods: &[&PodView],
+/// A Slurm node that must not be used.
+pub(crate) type Excluded = (SlurmNode, Obstacle);
+
+impl<'a> Field<'a> {
+    /// The Kubernetes node behind a Slurm node.
+    pub(crate) fn node(self, slurm: &SlurmNode) -> Result<&'a NodeView, Obstacle> {
+        if let Some(conflict) = self.mapping.conflicts().get(slurm) {
+            return Err(Obstacle::Conflict(conflict.clone()));
+        }
+        let node = self.mapping.kube(slurm).and_then(|name: &KubeNode| self.store.node(name));
+        node.map(AsRef::as_ref).ok_or(Obstacle::Unmapped)
+    }
+
+    /// Everybody who counts when a job for these pods is drafted.
+    pub(crate) fn drafting(self, pods: &'a BTreeSet<Uid>, crew: &'a [&'a PodView]) -> Around<'a> {
+        let company = Company {
+            tenants: self.tenants,
+            when: When::Drafted,
+            without: pods,
+            mates: &[],
+            minds_mates: true,
+            crew,
+            without_leaving: false,
+        };
+        Around { field: self, company }
+    }
+}
+
+/// What a draft comes to on the nodes that there are.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    /// Nodes that it must not use.
+    pub(crate) excluded: Vec<Excluded>,
+    /// How its pods go together on those that are left.
+    pub(crate) layout: Layout,
+    /// Demands that Slurm can't be told.
+    pub(crate) unkept: Vec<Unkept>,
+    /// Why it can't go anywhere, whatever the nodes.
+    pub(crate) hold: Option<Hold>,
+}
+
+/// What is to be placed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Party<'a> {
+    pub(crate) pods: &'a [&'a PodView],
+    /// Of all partitions if none is named.
+    pub(crate) partition: Option<&'a str>,
+    pub(crate) cpus_per_task: u32,
+    /// Nodes that were allocated before, in vain.
+    pub(crate) tried: &'a BTreeMap<SlurmNode, String>,
+}
+
+/// Looks at every node of the partition: some pod can't use it, or all can.
+pub(crate) fn choose(field: Field<'_>, party: Party<'_>) -> Choice {
+    let Party { pods, partition, cpus_per_task, tried } = party;
+    let uids = pods.iter().map(|pod| pod.uid().clone()).collect();
+    let around = field.drafting(&uids, pods);
+    let demands: Vec<_> = pods.iter().map(|pod| Demands::of(around, pod)).collect();
+    let (mut excluded, mut left) = (Vec::new(), Vec::new());
+    for info in in_question(field.slurm, partition) {
+        let judged = field.node(&info.name).and_then(|node| {
+            demands.iter().try_for_each(|pod| fits(pod, node, around))?;
+            match tried.get(&info.name) {
+                Some(why) => Err(Obstacle::Tried(why.clone())),
+                None => Ok(()),
+            }
+        });
+        // What may pass isn't out of the question.
+        if judged.as_ref().err().is_none_or(Obstacle::is_passing) {
+            left.extend(field.node(&info.name).map(|node| (info, node)));
+        }
+        excluded.extend(judged.err().map(|obstacle| (info.name.clone(), obstacle)));
+    }
+    let crew = Crew { pods: &demands, nodes: &left, company: around.company, cpus_per_task };
+    let (layout, unkept) = crew.layout();
+    let lonely = demands.iter().any(|pod| pod.peers.waits_for_company());
+    let lonely = lonely.then(|| Hold::Wait("waiting for a pod that its affinity asks for".into()));
+    let hold = demands.iter().find_map(|pod| pod.hold.clone()).or(lonely);
+    let needed = layout.needed(pods.len());
+    let excluded = keep_in_the_queue(field.slurm, excluded, partition, needed);
+    Choice { excluded, layout, unkept, hold }
+}
+
+/// Leaves out of the list what may pass, if too few nodes would be left: a job that isn't in the
+/// queue never gets its turn, and whether it fits is looked at again when it does.
+fn keep_in_the_queue(
+    slurm: &BTreeMap<SlurmNode, NodeInfo>,
+    excluded: Vec<Excluded>,
     partition: Option<&str>,
-) -> Vec<(SlurmNode, Obstacle)> {
-    let nodes = in_question(field.slurm, partition);
-    nodes.filter_map(|info| Some((info.name.clone(), obstacle(field, pods, &info.name)?))).collect()
+    needed: usize,
+) -> Vec<Excluded> {
+    let left = in_question(slurm, partition).count().saturating_sub(excluded.len());
+    if needed.max(1) <= left {
+        return excluded;
+    }
+    excluded.into_iter().filter(|(_, obstacle)| !obstacle.is_passing()).collect()
 }
 
 /// Whether there are nodes left, and no slurmd on any of them.
@@ -68,168 +174,4 @@ fn in_question<'a>(
             asked.iter().any(|name| info.partitions.iter().any(|it| it.as_str() == name))
         }
     })
-}
-
-fn obstacle(field: Field<'_>, pods: &[&PodView], slurm: &SlurmNode) -> Option<Obstacle> {
-    if let Some(conflict) = field.mapping.conflicts().get(slurm) {
-        return Some(Obstacle::Conflict(conflict.clone()));
-    }
-    let node = field.mapping.kube(slurm).and_then(|name: &KubeNode| field.store.node(name));
-    match node {
-        None => Some(Obstacle::Unmapped),
-        Some(node) => pods.iter().find_map(|pod| obstacle_for(pod, node)),
-    }
-}
-
-fn obstacle_for(pod: &PodView, node: &NodeView) -> Option<Obstacle> {
-    if node.spec.unschedulable {
-        return Some(Obstacle::Cordoned);
-    }
-    let labels = &node.metadata.labels;
-    if !pod.spec.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value)) {
-        return Some(Obstacle::Selector);
-    }
-    let affinity = &pod.spec.affinity.node_affinity;
-    if let Some(required) = &affinity.required_during_scheduling_ignored_during_execution
-        && !required.node_selector_terms.iter().any(|term| holds(term, node))
-    {
-        return Some(Obstacle::Affinity);
-    }
-    let repels = |taint: &&Taint| {
-        matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")
-            && ![MANAGED_TAINT, UNAVAILABLE_TAINT].contains(&taint.key.as_str())
-            && !pod.spec.tolerations.iter().any(|toleration| tolerates(toleration, taint))
-    };
-    node.spec.taints.iter().find(repels).map(|taint| Obstacle::Taint(taint.key.clone()))
-}
-
-/// A term without conditions matches nothing, as in Kubernetes.
-fn holds(term: &NodeSelectorTerm, node: &NodeView) -> bool {
-    let label = |key: &str| node.metadata.labels.get(key).map(String::as_str);
-    let field = |key: &str| (key == "metadata.name").then_some(node.metadata.name.as_str());
-    let anything = !term.match_expressions.is_empty() || !term.match_fields.is_empty();
-    anything
-        && term.match_expressions.iter().all(|wanted| meets(wanted, label(&wanted.key)))
-        && term.match_fields.iter().all(|wanted| meets(wanted, field(&wanted.key)))
-}
-
-fn meets(wanted: &Requirement, value: Option<&str>) -> bool {
-    let listed = value.is_some_and(|value| wanted.values.iter().any(|one| one == value));
-    let bound = wanted.values.first().and_then(|bound| bound.parse::<i64>().ok());
-    let number = value.and_then(|value| value.parse::<i64>().ok());
-    match wanted.operator.as_str() {
-        "In" => listed,
-        "NotIn" => !listed,
-        "Exists" => value.is_some(),
-        "DoesNotExist" => value.is_none(),
-        "Gt" => matches!((number, bound), (Some(number), Some(bound)) if number > bound),
-        "Lt" => matches!((number, bound), (Some(number), Some(bound)) if number < bound),
-        _ => false,
-    }
-}
-
-fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect;
-    let key = toleration.key.is_empty() || toleration.key == taint.key;
-    let value = match toleration.operator.as_str() {
-        "Exists" => true,
-        _ => !toleration.key.is_empty() && toleration.value == taint.value,
-    };
-    effect && key && value
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unmapped => f.write_str("it is no Kubernetes node"),
-            Self::Conflict(conflict) => write!(f, "{conflict}"),
-            Self::Cordoned => f.write_str("it is cordoned"),
-            Self::Selector => f.write_str("it doesn't match the node selector"),
-            Self::Affinity => f.write_str("it doesn't match the node affinity"),
-            Self::Taint(key) => write!(f, "its taint {key} isn't tolerated"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn judged(spec: &Value, node_spec: &Value) -> String {
-        let metadata = json!({ "name": "p", "uid": "p" });
-        let pod = json!({ "metadata": metadata, "spec": spec });
-        let labels = json!({ "zone": "a", "gpus": "4" });
-        let metadata = json!({ "name": "n1", "uid": "n1", "labels": labels });
-        let node = json!({ "metadata": metadata, "spec": node_spec });
-        let obstacle = obstacle_for(
-            &serde_json::from_value(pod).unwrap(),
-            &serde_json::from_value(node).unwrap(),
-        );
-        obstacle.map_or("fine".into(), |obstacle| obstacle.to_string())
-    }
-
-    fn affinity(key: &str, operator: &str, values: &[&str]) -> Value {
-        let wanted = json!([{ "key": key, "operator": operator, "values": values }]);
-        let part = if key == "metadata.name" { "matchFields" } else { "matchExpressions" };
-        let terms = json!({ "nodeSelectorTerms": [{ part: wanted }] });
-        json!({ "affinity": { "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": terms,
-        } } })
-    }
-
-    #[test]
-    fn selectors_affinity_and_cordons_rule_nodes_out() {
-        let plain = json!({});
-        let affinity_fault = "it doesn't match the node affinity";
-        #[rustfmt::skip]
-        let rows = [
-            (json!({}),                                         plain.clone(),                    "fine"),
-            (json!({}),                                         json!({ "unschedulable": true }), "it is cordoned"),
-            (json!({ "nodeSelector": { "zone": "a" } }),        plain.clone(),                    "fine"),
-            (json!({ "nodeSelector": { "zone": "b" } }),        plain.clone(),                    "it doesn't match the node selector"),
-            (affinity("zone", "In", &["a", "b"]),               plain.clone(),                    "fine"),
-            (affinity("zone", "In", &["b"]),                    plain.clone(),                    affinity_fault),
-            (affinity("zone", "NotIn", &["b"]),                 plain.clone(),                    "fine"),
-            (affinity("disk", "NotIn", &["b"]),                 plain.clone(),                    "fine"),
-            (affinity("disk", "Exists", &[]),                   plain.clone(),                    affinity_fault),
-            (affinity("disk", "DoesNotExist", &[]),             plain.clone(),                    "fine"),
-            (affinity("gpus", "Gt", &["3"]),                    plain.clone(),                    "fine"),
-            (affinity("gpus", "Lt", &["4"]),                    plain.clone(),                    affinity_fault),
-            (affinity("metadata.name", "In", &["n1"]),          plain.clone(),                    "fine"),
-            (affinity("metadata.name", "In", &["n2"]),          plain.clone(),                    affinity_fault),
-            (affinity("zone", "Sounds like", &["a"]),           plain,                            affinity_fault),
-        ];
-        for (spec, node, expected) in rows {
-            assert_eq!(judged(&spec, &node), expected, "{spec} {node}");
-        }
-    }
-
-    #[test]
-    fn taints_that_are_not_tolerated_rule_nodes_out() {
-        let taint =
-            |effect: &str| json!({ "taints": [{ "key": "k", "value": "v", "effect": effect }] });
-        let ours =
-            json!({ "taints": [{ "key": MANAGED_TAINT, "value": "s", "effect": "NoExecute" }] });
-        let fault = "its taint k isn't tolerated";
-        #[rustfmt::skip]
-        let rows = [
-            (json!([]),                                                taint("NoSchedule"),       fault),
-            (json!([]),                                                taint("NoExecute"),        fault),
-            (json!([]),                                                taint("PreferNoSchedule"), "fine"),
-            (json!([]),                                                ours,                      "fine"),
-            (json!([{ "operator": "Exists" }]),                        taint("NoSchedule"),       "fine"),
-            (json!([{ "key": "k", "operator": "Exists" }]),            taint("NoSchedule"),       "fine"),
-            (json!([{ "key": "k", "value": "v" }]),                    taint("NoSchedule"),       "fine"),
-            (json!([{ "key": "k", "value": "w" }]),                    taint("NoSchedule"),       fault),
-            (json!([{ "key": "k", "value": "v", "effect": "NoExecute" }]), taint("NoSchedule"),   fault),
-        ];
-        for (tolerations, node, expected) in rows {
-            assert_eq!(
-                judged(&json!({ "tolerations": tolerations }), &node),
-                expected,
-                "{tolerations}"
-            );
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 mod devices;
 mod environment;
+mod fit;
 mod gang;
 mod leader_election;
 mod namespaces;
@@ -21,6 +22,7 @@ use crate::{annotations, plants::Plant};
 pub(crate) use devices::Gres;
 pub use devices::{DeviceClass, Devices, PluginResource, Plugins, Unmapped};
 pub use environment::{Environment, SlurmVariables};
+pub use fit::OnUnsupported;
 pub use gang::{GangConfig, Surplus, Uneven};
 pub use leader_election::{Features, LeaderElection};
 pub use namespaces::Namespace;
@@ -78,6 +80,13 @@ pub struct Config {
     pub namespaces: BTreeMap<String, Namespace>,
     /// What containers find in their environment.
     pub environment: Environment,
+    /// Whether pods of other schedulers count: nodes without room beside them are left out. To know
+    /// them, all pods of the cluster are watched.
+    pub count_other_pods: bool,
+    /// What becomes of a pod that demands what Slurm can't be told.
+    pub unsupported: OnUnsupported,
+    /// How long a workload that has its nodes waits for its volumes, in seconds.
+    pub volume_wait_seconds: u32,
     /// How often Slurm is asked.
     pub poll_seconds: PollSeconds,
     /// The defect that it has, for tests that must find it.
@@ -179,6 +188,9 @@ pub enum ConfigError {
         /// What was written.
         name: String,
     },
+    /// No volume is made in no time.
+    #[error("volumeWaitSeconds is 0")]
+    ZeroVolumeWait,
     /// Nobody could answer in no time.
     #[error("slurmRest.timeoutSeconds is 0")]
     ZeroTimeout,
@@ -207,7 +219,7 @@ impl ConfigError {
         match self {
             Self::DefaultMemory { .. } => "write a Kubernetes quantity such as `100Mi`",
             Self::Empty { .. } => "give it a name, or leave the key out",
-            Self::ZeroPoll { .. } | Self::ZeroTimeout => {
+            Self::ZeroPoll { .. } | Self::ZeroTimeout | Self::ZeroVolumeWait => {
                 "use a whole number of seconds, at least 1"
             }
             Self::ClassPriority { .. } => "for example `{priority: 1000}` or `{nice: 100}`",
@@ -250,6 +262,9 @@ impl Config {
             devices: Devices::default(),
             namespaces: BTreeMap::new(),
             environment: Environment::default(),
+            count_other_pods: true,
+            unsupported: OnUnsupported::Refuse,
+            volume_wait_seconds: 600,
             poll_seconds: PollSeconds::as_shipped(),
             plant: None,
         }
@@ -260,6 +275,9 @@ impl Config {
         if Quantity::parse(&self.default_memory).is_err() {
             let text = self.default_memory.clone();
             return Err(ConfigError::DefaultMemory { text });
+        }
+        if self.volume_wait_seconds == 0 {
+            return Err(ConfigError::ZeroVolumeWait);
         }
         if !self.leader_election.is_safe() {
             return Err(ConfigError::LeaseTimes);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drawbridge_sim::{JobId, SlurmNode, Time};
 
 use crate::{
-    candidates::Field,
+    candidates::{Field, Rule, own_rules},
     config::Config,
     desk::Desks,
     dra::Shelf,
@@ -18,10 +18,15 @@ use crate::{
     outbox::Outbox,
     owners::Owners,
     poller::Poller,
+    porter::Porter,
+    refusals::Refusals,
     requests::Author,
     slurm::NodeInfo,
     states::{self, Row, Standing},
+    storage::Storage,
     store::Store,
+    tenants::Tenants,
+    view::PodView,
 };
 
 /// Everything around a workload.
@@ -31,6 +36,10 @@ pub(crate) struct Context<'a> {
     pub(crate) author: &'a Author,
     pub(crate) out: &'a mut Outbox,
     pub(crate) store: &'a Store,
+    pub(crate) tenants: &'a mut Tenants,
+    pub(crate) refusals: &'a Refusals,
+    pub(crate) storage: &'a Storage,
+    pub(crate) porter: &'a mut Porter,
     pub(crate) mapping: &'a Mapping,
     pub(crate) slurm_nodes: &'a BTreeMap<SlurmNode, NodeInfo>,
     pub(crate) jobs: &'a mut Jobs,
@@ -51,7 +60,20 @@ impl Context<'_> {
     }
 
     pub(crate) fn field(&self) -> Field<'_> {
-        Field { store: self.store, mapping: self.mapping, slurm: self.slurm_nodes }
+        Field {
+            now: self.now(),
+            store: self.store,
+            mapping: self.mapping,
+            slurm: self.slurm_nodes,
+            tenants: self.tenants,
+            refusals: self.refusals,
+            storage: self.storage,
+        }
+    }
+
+    /// What the pod's claims say about nodes, whoever uses them.
+    pub(crate) fn claim_rules(&self, pod: &PodView) -> Vec<Rule> {
+        own_rules(self.storage, pod)
     }
 
     pub(crate) fn job(&self, workload: &Uid, job: JobId) -> Option<&OurJob> {

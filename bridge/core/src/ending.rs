@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A script is told by signal how the pods ended, and ends so. An external job has nobody to hear it and
-//! can only be cancelled: how the pods ended is written into its mark before.
+//! can only be cancelled: how the pods ended is written into its mark before. So it is with a job that we
+//! give back.
 //!
 //! Only a job whose mark names our cluster and this workload is ever told anything.
 
@@ -44,6 +45,8 @@ pub(crate) enum Farewell {
     Failed,
     /// Nobody needs it.
     Cancel,
+    /// Its nodes are of no use to the pods, which wait on.
+    GiveBack,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,6 +243,12 @@ impl Ending {
         };
         match standing(&found.state) {
             Standing::Gone | Standing::Ended => self.state = State::Over,
+            // Whoever finds it cancelled must know that it was us, and let the pods wait on.
+            Standing::Running | Standing::Queued | Standing::Suspended | Standing::Unclear
+                if self.farewell == Farewell::GiveBack =>
+            {
+                self.note(out, job, mark);
+            }
             Standing::Running if mark.external => self.note(out, job, mark),
             Standing::Running => self.tell(out, job, self.farewell.signal()),
             // Only a running script hears a signal.
@@ -256,10 +265,11 @@ impl Ending {
         };
         self.state = State::Noting;
         let how = match outcome {
-            Outcome::Succeeded => "succeeded",
-            Outcome::Failed => "failed",
+            Outcome::Succeeded => "its pods succeeded",
+            Outcome::Failed => "its pods failed",
+            Outcome::GivenBack => "it is given back",
         };
-        out.tell(FactSubject::Job(job), format!("wrote on job {job} that its pods {how}"));
+        out.tell(FactSubject::Job(job), format!("wrote on job {job} that {how}"));
         let admin_comment = mark.ended(outcome).text();
         out.slurm(Purpose::Ending(job), SlurmRequest::Remark { job, admin_comment });
     }
@@ -295,6 +305,7 @@ impl Farewell {
         match self {
             Self::Succeeded => Some(Outcome::Succeeded),
             Self::Failed => Some(Outcome::Failed),
+            Self::GiveBack => Some(Outcome::GivenBack),
             Self::Cancel => None,
         }
     }
@@ -304,7 +315,7 @@ impl Farewell {
         match self {
             Self::Succeeded => Some("USR1"),
             Self::Failed => Some("USR2"),
-            Self::Cancel => None,
+            Self::Cancel | Self::GiveBack => None,
         }
     }
 }

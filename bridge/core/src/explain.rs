@@ -3,15 +3,18 @@
 //! On the pod it is a condition, and an event each time that it changes; Slurm's own words are
 //! never translated.
 
-use drawbridge_sim::{JobId, SlurmNode};
+use std::collections::BTreeMap;
+
+use drawbridge_sim::{JobId, SlurmNode, fold_hostlist};
 
 use crate::{
+    candidates::Excluded,
     context::Context,
     desk::Errand,
     dra::Kind,
     facts::{BridgeFact, FactSubject, Weight},
     jobs::OurJob,
-    names::SUSPENDED_CONDITION,
+    names::{ObjectKey, SUSPENDED_CONDITION},
     outbox::Purpose,
     requests::Note,
     slurm::{Memory, ObservedState, Submission},
@@ -19,6 +22,9 @@ use crate::{
     view::{PodGroupView, PodView},
     workload::{Stage, Workload},
 };
+
+/// Reasons against nodes that are told at a time.
+const REASONS_TOLD: usize = 8;
 
 /// What is written on waiting pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,21 +49,28 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
     match &workload.stage {
         Stage::Gathering => gathering(workload, context),
         Stage::BackingOff { words, .. } => {
-            Some(Explanation::fails("SlurmUnavailable", words.clone()?))
+            let reason =
+                if workload.is_set_back() { "AllocationUnusable" } else { "SlurmUnavailable" };
+            Some(Explanation::fails(reason, words.clone()?))
         }
         Stage::Refused { words, .. } => Some(Explanation::fails("SlurmRefused", words.clone())),
-        Stage::Blocked { words, .. } => {
-            Some(Explanation::waits("WaitingForDependency", words.clone()))
+        Stage::Blocked { words, reason, .. } => Some(Explanation::waits(reason, words.clone())),
+        Stage::Placing { .. } => {
+            if let Some(snag) = &workload.snag {
+                return Some(Explanation::waits("WaitingForDevices", snag.clone()));
+            }
+            let (_, words) = workload.trials.lacks.as_ref()?;
+            Some(Explanation::waits("WaitingForVolume", words.clone()))
         }
         Stage::Marking { job } | Stage::Waiting { job } => {
             if let Some(snag) = &workload.snag {
                 return Some(Explanation::waits("WaitingForDevices", snag.clone()));
             }
+            if let Some((_, words)) = &workload.trials.held_up {
+                return Some(Explanation::waits("WaitingForNode", words.clone()));
+            }
             let (message, is_stuck) = pending(*job, context.job(&workload.id, *job)?)?;
             Some(Explanation { message, reason: "SlurmPending", warning: is_stuck })
-        }
-        Stage::Placing { .. } => {
-            Some(Explanation::waits("WaitingForDevices", workload.snag.clone()?))
         }
         Stage::Submitting { .. }
         | Stage::Doubtful { .. }
@@ -120,14 +133,16 @@ pub(crate) fn note<'a>(
     match errand {
         Errand::Explain(_) => {
             let Explanation { message, reason, warning } = explanation?;
-            Some(Note { reason, message, warning: *warning })
+            Some(Note { reason, message, warning: *warning, once: false })
         }
-        Errand::Disrupt(message) => Some(Note { reason: "SlurmJobEnded", message, warning: true }),
+        Errand::Disrupt(message) => {
+            Some(Note { reason: "SlurmJobEnded", message, warning: true, once: false })
+        }
         Errand::Pause { is_paused: true, message } => {
-            Some(Note { reason: "SlurmSuspended", message, warning: true })
+            Some(Note { reason: "SlurmSuspended", message, warning: true, once: false })
         }
         Errand::Pause { is_paused: false, message } => {
-            Some(Note { reason: "SlurmResumed", message, warning: false })
+            Some(Note { reason: "SlurmResumed", message, warning: false, once: false })
         }
         Errand::Read
         | Errand::Mark(_)
@@ -203,8 +218,38 @@ pub(crate) fn too_small(job: JobId) -> String {
     format!("the allocation of Slurm job {job} has no room for all pods")
 }
 
-pub(crate) fn unmapped(job: JobId, node: &SlurmNode) -> String {
-    format!("Slurm job {job} was given node {node}, which is no Kubernetes node")
+pub(crate) fn unusable(job: JobId, node: &SlurmNode, fault: &str) -> String {
+    format!("Slurm job {job} was given node {node}, but {fault}")
+}
+
+pub(crate) fn waits_for_volume(claim: &ObjectKey, node: &SlurmNode) -> String {
+    format!("waiting for the volume of claim {claim} on node {node}")
+}
+
+/// `n[1-2] (it is cordoned), n7 (it is no Kubernetes node)`.
+pub(crate) fn left_out(excluded: &[Excluded]) -> Option<String> {
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (node, obstacle) in excluded {
+        reasons.entry(obstacle.to_string()).or_default().push(node.as_str());
+    }
+    let mut groups: Vec<_> = reasons.into_iter().collect();
+    groups.sort_by(|one, other| one.1.cmp(&other.1));
+    let more = groups.len().saturating_sub(REASONS_TOLD);
+    let told = groups.iter().take(REASONS_TOLD);
+    let told: Vec<_> =
+        told.map(|(reason, nodes)| format!("{} ({reason})", fold_hostlist(nodes))).collect();
+    let more =
+        if more > 0 { format!(", and others for {more} more reasons") } else { String::new() };
+    (!told.is_empty()).then(|| format!("{}{more}", told.join(", ")))
+}
+
+/// Slurm's words, and which nodes it wasn't offered.
+pub(crate) fn with_left_out(text: &str, left_out: Option<&str>) -> String {
+    left_out.map_or_else(|| text.to_owned(), |nodes| format!("{text}; left out: {nodes}"))
+}
+
+pub(crate) fn wishes_unheard(wishes: &str) -> String {
+    format!("Slurm chooses the nodes and isn't told of {wishes}")
 }
 
 pub(crate) fn bound_without_job(pod: &PodView) -> String {
@@ -217,9 +262,11 @@ pub(crate) fn tell_submitted(
     context: &mut Context<'_>,
     job: JobId,
     submission: &Submission,
+    left_out: Option<&str>,
 ) {
     let subject = workload.subject(context);
-    let text = format!("submitted job {job} for {subject} ({})", shape(submission));
+    let not_on = left_out.map_or(String::new(), |nodes| format!(", not on {nodes}"));
+    let text = format!("submitted job {job} for {subject} ({}){not_on}", shape(submission));
     context.out.tell(subject, text);
 }
 
@@ -256,7 +303,7 @@ pub(crate) fn tell_revision_refused(
     why: &str,
 ) {
     let message = format!("Slurm job {job} stays as it was: {why}");
-    let note = Note { reason: "SlurmRefusedChange", message: &message, warning: true };
+    let note = Note { reason: "SlurmRefusedChange", message: &message, warning: true, once: false };
     let waiting = workload.views(context).filter(|pod| pod.wants_a_place());
     let events: Vec<_> =
         waiting.map(|pod| context.author.event(context.out.now(), pod, note)).collect();

@@ -53,6 +53,14 @@ pub(crate) enum Resource {
     Slices,
     /// DeviceClasses, once a pod needs devices.
     Classes,
+    /// Pods of other schedulers that have a place and aren't over.
+    Others,
+    /// PersistentVolumeClaims.
+    VolumeClaims,
+    /// PersistentVolumes.
+    Volumes,
+    /// StorageClasses.
+    StorageClasses,
 }
 
 /// What an informer learned.
@@ -87,13 +95,25 @@ pub(crate) struct Informer {
 }
 
 impl Resource {
-    const ALL: [Self; 5] =
-        [Self::Pods, Self::Workers, Self::Nodes, Self::PodGroups, Self::SchedulingGroups];
+    const ALL: [Self; 9] = [
+        Self::Pods,
+        Self::Workers,
+        Self::Nodes,
+        Self::PodGroups,
+        Self::SchedulingGroups,
+        Self::Others,
+        Self::VolumeClaims,
+        Self::Volumes,
+        Self::StorageClasses,
+    ];
 
     /// Those that a process with these duties has to know.
-    pub(crate) fn of(duties: Duties) -> impl Iterator<Item = Self> {
+    pub(crate) fn of(duties: Duties, config: &Config) -> impl Iterator<Item = Self> {
+        let counts_others = config.count_other_pods;
         Self::ALL.into_iter().filter(move |resource| match resource {
             Self::Pods | Self::PodGroups | Self::SchedulingGroups => duties.workloads,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => duties.workloads,
+            Self::Others => duties.workloads && counts_others,
             Self::Workers | Self::Nodes => duties.workloads || duties.nodes,
             Self::Claims | Self::Slices | Self::Classes => false,
         })
@@ -109,13 +129,17 @@ impl Resource {
             Self::Claims => "resource claims",
             Self::Slices => "resource slices",
             Self::Classes => "device classes",
+            Self::Others => "pods of other schedulers",
+            Self::VolumeClaims => "persistent volume claims",
+            Self::Volumes => "persistent volumes",
+            Self::StorageClasses => "storage classes",
         }
     }
 
     /// Where it is served: the first of these that is there counts.
     const fn paths(self) -> &'static [&'static str] {
         match self {
-            Self::Pods | Self::Workers => &["/api/v1/pods"],
+            Self::Pods | Self::Workers | Self::Others => &["/api/v1/pods"],
             Self::Nodes => &["/api/v1/nodes"],
             Self::PodGroups => &["/apis/scheduling.x-k8s.io/v1alpha1/podgroups"],
             Self::SchedulingGroups => &[
@@ -126,6 +150,9 @@ impl Resource {
             Self::Claims => &["/apis/resource.k8s.io/v1/resourceclaims"],
             Self::Slices => &["/apis/resource.k8s.io/v1/resourceslices"],
             Self::Classes => &["/apis/resource.k8s.io/v1/deviceclasses"],
+            Self::VolumeClaims => &["/api/v1/persistentvolumeclaims"],
+            Self::Volumes => &["/api/v1/persistentvolumes"],
+            Self::StorageClasses => &["/apis/storage.k8s.io/v1/storageclasses"],
         }
     }
 
@@ -136,24 +163,27 @@ impl Resource {
                 Some(("fieldSelector".into(), value))
             }
             Self::Workers => Some(("labelSelector".into(), WORKER_LABEL.into())),
-            Self::Nodes
-            | Self::PodGroups
-            | Self::SchedulingGroups
-            | Self::Claims
-            | Self::Slices
-            | Self::Classes => None,
+            Self::Claims | Self::Slices | Self::Classes => None,
+            Self::Others => {
+                let value = format!(
+                    "spec.schedulerName!={},spec.nodeName!=,status.phase!=Succeeded,\
+                     status.phase!=Failed",
+                    config.scheduler_name
+                );
+                Some(("fieldSelector".into(), value))
+            }
+            Self::Nodes | Self::PodGroups | Self::SchedulingGroups => None,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => None,
         }
     }
 
-    /// Whether a cluster may do without it.
+    /// Whether a cluster may do without it, or without our reading it.
     fn may_be_absent(self) -> bool {
         match self {
-            Self::Pods | Self::Workers | Self::Nodes => false,
-            Self::PodGroups
-            | Self::SchedulingGroups
-            | Self::Claims
-            | Self::Slices
-            | Self::Classes => true,
+            Self::Claims | Self::Slices | Self::Classes => true,
+            Self::PodGroups | Self::SchedulingGroups => true,
+            Self::VolumeClaims | Self::Volumes | Self::StorageClasses => true,
+            Self::Pods | Self::Workers | Self::Nodes | Self::Others => false,
         }
     }
 }

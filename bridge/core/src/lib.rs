@@ -43,11 +43,15 @@ mod permissions;
 mod placement;
 mod plants;
 mod poller;
+mod porter;
 mod ranks;
+mod refusals;
 mod requests;
 pub mod slurm;
 mod states;
+mod storage;
 mod store;
+mod tenants;
 mod translate;
 mod view;
 mod workload;
@@ -57,8 +61,8 @@ pub use bridge::{Bridge, Role};
 pub use config::{
     Addresses, ClassPriority, Config, ConfigError, DeviceClass, Devices, Environment, Features,
     GangConfig, LabelExpression, LabelSelector, LeaderElection, Namespace, NodeSettings,
-    Placeholder, PluginResource, Plugins, PollSeconds, SlurmRest, SlurmTls, SlurmVariables,
-    Surplus, SuspendedJobs, Uneven, Unmapped,
+    OnUnsupported, Placeholder, PluginResource, Plugins, PollSeconds, SlurmRest, SlurmTls,
+    SlurmVariables, Surplus, SuspendedJobs, Uneven, Unmapped,
 };
 pub use effect::{Effect, KubeRequest, Limits, Method, NodeTarget, SlurmRequest};
 pub use facts::{BridgeFact, FactSubject, Weight};

@@ -32,6 +32,9 @@ pub(crate) struct Mark {
     /// So many of its pods must start together; all of them if it doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum: Option<usize>,
+    /// At most so many tasks on one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) per_node: Option<u32>,
     /// How the pods of an external job ended: Slurm itself only knows that it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<Outcome>,
@@ -45,12 +48,14 @@ pub(crate) struct Mark {
     pub(crate) workload: Uid,
 }
 
-/// How a workload ended.
+/// How a workload ended, or that its job didn't serve it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Outcome {
     Succeeded,
     Failed,
+    /// We cancelled the job ourselves, because its nodes were of no use; the pods still wait.
+    GivenBack,
 }
 
 impl Mark {
@@ -62,6 +67,7 @@ impl Mark {
             external: false,
             gang: None,
             minimum: None,
+            per_node: None,
             outcome: None,
             pods,
             request: String::new(),
@@ -104,6 +110,11 @@ impl Mark {
     /// The same mark, with ranks that go round the nodes.
     pub(crate) fn cyclic(self, cyclic: bool) -> Self {
         Self { cyclic, ..self }
+    }
+
+    /// The same mark, with a bound on tasks on one node.
+    pub(crate) fn per_node(self, per_node: Option<u32>) -> Self {
+        Self { per_node, ..self }
     }
 
     /// Reads a mark of this cluster. Anything else is somebody else's and none of our business.

@@ -12,7 +12,7 @@ use crate::{
     informer::Resource,
     input::{CallId, StreamId},
     link::{Probe, Question},
-    names::{KubeNode, Uid},
+    names::{KubeNode, ObjectKey, Uid},
     slurm::Via,
 };
 
@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     Pod(Uid),
     /// An event about a pod; its fate matters to nobody.
     Note,
+    /// Something done for a claim.
+    Claim(ObjectKey),
     /// Something done to a Kubernetes node.
     Node(KubeNode),
     /// A job for a workload.
@@ -64,6 +66,8 @@ pub(crate) enum Alarm {
     Workload(Uid),
     /// A pod's next try.
     Pod(Uid),
+    /// A claim's next try.
+    Claim(ObjectKey),
     /// A Kubernetes node's next try.
     Node(KubeNode),
     /// A Kubernetes node isn't ready for so long that it is drained.

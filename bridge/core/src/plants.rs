@@ -3,11 +3,15 @@
 //! Each names a guard of ours that is taken out. Without the feature `plants` no configuration has
 //! one, and the questions cost nothing.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use drawbridge_sim::{JobId, SlurmNode};
 
 use crate::{
+    candidates::{Around, Choice, Company, Demands, Field, Hold, When, fits},
     config::Config,
     effect::Effect,
     gang::Gang,
@@ -15,7 +19,7 @@ use crate::{
     jobs::Jobs,
     mapping::Mapping,
     names::KubeNode,
-    slurm::{Base, NodeInfo, ObservedJob, ObservedState},
+    slurm::{Base, NodeInfo, ObservedJob, ObservedState, Submission},
     states::{Standing, standing},
     store::Store,
     view::PodView,
@@ -73,11 +77,23 @@ pub enum Plant {
     TakesEndedForLive,
     /// That Slurm doesn't know a job is no answer.
     BelievesNoAbsence,
+    /// The nodes that a job may use are required, instead of leaving out the others.
+    RequiresCandidates,
+    /// Whole nodes are taken, whatever is asked for.
+    TakesWholeNodes,
+    /// No job is submitted while Kubernetes has no room for the pod.
+    NeedsRoomToQueue,
+    /// Where Slurm wants a pod, it is bound.
+    TrustsAllocations,
+    /// Pods are bound whether or not their claims are.
+    BindsBeforeVolumes,
+    /// What a kubelet refused is sent to it again.
+    ForgetsRefusals,
 }
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 30] = [
         Self::AdoptsNothing,
         Self::KeepsSurplus,
         Self::TrustsAnyMark,
@@ -102,6 +118,12 @@ impl Plant {
         Self::IgnoresWorkers,
         Self::TakesEndedForLive,
         Self::BelievesNoAbsence,
+        Self::RequiresCandidates,
+        Self::TakesWholeNodes,
+        Self::NeedsRoomToQueue,
+        Self::TrustsAllocations,
+        Self::BindsBeforeVolumes,
+        Self::ForgetsRefusals,
     ];
 }
 
@@ -234,4 +256,35 @@ pub(crate) fn mapped(config: &Config, mapping: &Mapping, slurm: &SlurmNode) -> O
 /// Whether a bridge with [`Plant::SparesStarting`] lets a pod stay without its job.
 pub(crate) fn is_spared(config: &Config, pod: &PodView) -> bool {
     config.has(Plant::SparesStarting) && pod.status.phase != "Running"
+}
+
+/// With [`Plant::NeedsRoomToQueue`], a draft waits while no node has room now.
+pub(crate) fn wait_for_room(
+    config: &Config,
+    field: Field<'_>,
+    pods: &[&PodView],
+    choice: &mut Choice,
+) {
+    if !config.has(Plant::NeedsRoomToQueue) {
+        return;
+    }
+    let nobody = BTreeSet::new();
+    let around = field.drafting(&nobody, pods);
+    let company = Company { when: When::Allocated, ..around.company };
+    let around = Around { company, ..around };
+    let demands: Vec<_> = pods.iter().map(|pod| Demands::of(around, pod)).collect();
+    let has_room =
+        |pod: &Demands<'_>| field.store.nodes().any(|node| fits(pod, node, around).is_ok());
+    if !demands.iter().all(has_room) {
+        choice.hold = Some(Hold::Wait("waiting for room".into()));
+    }
+}
+
+/// With [`Plant::RequiresCandidates`], names the nodes that are left instead of the others.
+pub(crate) fn require_candidates(config: &Config, field: Field<'_>, job: &mut Submission) {
+    if config.has(Plant::RequiresCandidates) {
+        let excluded = std::mem::take(&mut job.excluded_nodes);
+        let left = field.slurm.keys().filter(|node| !excluded.contains(node));
+        job.required_nodes = left.cloned().collect();
+    }
 }

@@ -47,9 +47,12 @@ pub(crate) fn seats(
     ranks: usize,
     allocation: &[NodeAllocation],
     cpus_per_task: u32,
+    per_node: Option<u32>,
     distribution: Distribution,
 ) -> Option<Vec<usize>> {
-    let room = room(ranks, allocation, cpus_per_task);
+    let most = per_node.map_or(usize::MAX, |most| most.max(1) as usize);
+    let room = room(ranks, allocation, cpus_per_task).into_iter().map(|room| room.min(most));
+    let room: Vec<_> = room.collect();
     let counts = counts(ranks, &room)?;
     Some(match distribution {
         Distribution::Block => block(&counts),
@@ -100,10 +103,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn seated(ranks: usize, cpus: &[u32], per_task: u32, distribution: Distribution) -> String {
+    fn seated(
+        ranks: usize,
+        cpus: &[u32],
+        per_task: u32,
+        most: Option<u32>,
+        distribution: Distribution,
+    ) -> String {
         let allocation: Vec<_> =
             cpus.iter().map(|cpus| NodeAllocation { node: "n".into(), cpus: *cpus }).collect();
-        let Some(seats) = seats(ranks, &allocation, per_task, distribution) else {
+        let Some(seats) = seats(ranks, &allocation, per_task, most, distribution) else {
             return "no room".into();
         };
         seats.iter().map(ToString::to_string).collect::<Vec<_>>().join("")
@@ -130,11 +139,19 @@ mod tests {
         ];
         for (ranks, cpus, per_task, how, expected) in rows {
             assert_eq!(
-                seated(ranks, &cpus, per_task, how),
+                seated(ranks, &cpus, per_task, None, how),
                 expected,
                 "{ranks} on {cpus:?} {how:?}"
             );
         }
+    }
+
+    #[test]
+    fn no_node_gets_more_ranks_than_the_bound() {
+        let seated = |cpus: &[u32], most| seated(3, cpus, 1, Some(most), Distribution::Block);
+        assert_eq!(seated(&[8, 8, 8], 1), "012");
+        assert_eq!(seated(&[8, 8], 2), "001");
+        assert_eq!(seated(&[8, 8], 1), "no room");
     }
 
     #[test]

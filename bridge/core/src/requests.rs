@@ -10,7 +10,7 @@ use crate::{
     effect::{KubeRequest, Method},
     names::{FINALIZER, JOB_ID_LABEL, KubeNode},
     placement::Placement,
-    view::{Meta, NodeView, PodGroupView, PodView, SCHEDULED, Taint},
+    view::{Meta, NodeView, PodGroupView, PodView, SCHEDULED, SELECTED_NODE, Taint},
 };
 
 /// Writes times, and our name, into what we send.
@@ -26,6 +26,8 @@ pub(crate) struct Note<'a> {
     pub(crate) reason: &'static str,
     pub(crate) message: &'a str,
     pub(crate) warning: bool,
+    /// It is said once in the life of the pod, whoever says it.
+    pub(crate) once: bool,
 }
 
 /// A condition to write.
@@ -117,6 +119,27 @@ pub(crate) fn taint(node: &NodeView, taints: &[Taint]) -> KubeRequest {
     request(Method::MergePatch, node_path(node, ""), Some(body))
 }
 
+/// Says on a claim for which node its volume is to be made.
+pub(crate) fn select_node(claim: &Meta, node: &KubeNode) -> KubeRequest {
+    let mut fields = Map::new();
+    fields.insert("annotations".into(), json!({ SELECTED_NODE: node.as_str() }));
+    let Meta { namespace, name, .. } = claim;
+    let path = format!("/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}");
+    request(Method::MergePatch, path, Some(patch(claim, fields)))
+}
+
+/// Gives a volume to a claim, as whoever binds them would.
+pub(crate) fn give_volume(volume: &Meta, claim: &Meta) -> KubeRequest {
+    let mut fields = Map::new();
+    fields.insert("annotations".into(), json!({ "pv.kubernetes.io/bound-by-controller": "yes" }));
+    let mut body = patch(volume, fields);
+    body["spec"] = json!({ "claimRef": {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "namespace": claim.namespace, "name": claim.name, "uid": claim.uid.as_str(),
+    } });
+    request(Method::MergePatch, format!("/api/v1/persistentvolumes/{}", volume.name), Some(body))
+}
+
 impl Author {
     /// Writes a condition on a pod.
     pub(crate) fn pod_condition(&self, now: Time, pod: &PodView, claim: Claim<'_>) -> KubeRequest {
@@ -161,7 +184,8 @@ impl Author {
     pub(crate) fn event(&self, now: Time, pod: &PodView, note: Note<'_>) -> KubeRequest {
         let Meta { name, namespace, uid, resource_version, .. } = &pod.metadata;
         let time = self.epoch.rfc3339(now);
-        let said = format!("{uid} {} {} {}", note.reason, note.message, now.as_ms());
+        let at = if note.once { 0 } else { now.as_ms() };
+        let said = format!("{uid} {} {} {at}", note.reason, note.message);
         let digest = fnv1a(said.as_bytes());
         let body = json!({
             "apiVersion": "v1",

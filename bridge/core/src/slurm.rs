@@ -59,12 +59,18 @@ pub struct Submission {
     pub tres_per_task: Option<String>,
     /// Generic resources per node, from an annotation.
     pub tres_per_node: Option<String>,
+    /// Most tasks on one node.
+    pub tasks_per_node: Option<u32>,
     /// Fewest nodes.
     pub min_nodes: Option<u32>,
     /// Most nodes.
     pub max_nodes: Option<u32>,
     /// Nodes that must not be used.
     pub excluded_nodes: Vec<SlurmNode>,
+    /// Nodes that must be used. Ours never name any: Slurm checks them again at every restart, and
+    /// fails a job that names one which is gone. Only a planted defect does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_nodes: Vec<SlurmNode>,
     /// Wall-clock limit, in minutes.
     pub time_limit_minutes: Option<u32>,
     /// An explicit priority.

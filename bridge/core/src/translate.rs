@@ -4,7 +4,6 @@ mod conflict;
 mod dependency;
 mod devices;
 mod resources;
-mod unsupported;
 
 use std::collections::BTreeSet;
 
@@ -12,12 +11,14 @@ use drawbridge_sim::SlurmNode;
 
 use crate::{
     annotations::{AnnotationError, Annotations, Distribution, Layers},
+    candidates::{Layout, Unkept},
     config::{Config, Uneven},
     explain,
     gang::Gang,
     mark::Mark,
     names::Uid,
     permissions::{self, Forbidden},
+    plants::Plant,
     slurm::{Memory, Submission, Wishes},
     view::PodView,
     workload::Claimed,
@@ -25,8 +26,7 @@ use crate::{
 pub(crate) use conflict::conflict;
 pub(crate) use dependency::{Resolved, resolve};
 pub(crate) use devices::{CLASS_PREFIX, CPU_CLASS, Wanted, exclusive, wanted};
-pub(crate) use resources::Ask;
-use unsupported::Unsupported;
+pub(crate) use resources::{Ask, is_told, requests};
 
 /// Stands for the pods in Slurm. Ends with 0 or 1 as we tell it by signal, so that Slurm accounts
 /// for the pods' outcome; outlives TERM, so that its nodes stay taken until the pods are gone.
@@ -67,6 +67,8 @@ pub(crate) struct Surroundings {
     pub(crate) excluded_nodes: Vec<SlurmNode>,
     /// What it waits for, in Slurm's terms.
     pub(crate) dependency: Option<String>,
+    /// How its pods go together on nodes.
+    pub(crate) layout: Layout,
     /// Nobody on its nodes could run a script.
     pub(crate) external: bool,
 }
@@ -77,12 +79,12 @@ pub(crate) enum Refusal {
     /// A NodeSet's own worker.
     #[error("{}", crate::admission::WORKER_REFUSED)]
     Worker,
-    /// A wish that Slurm can't be told.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
     /// A claim that Slurm can't be told of.
     #[error("{0}")]
     Claim(String),
+    /// A demand on nodes or neighbours that can't be kept.
+    #[error(transparent)]
+    Unkept(#[from] Unkept),
     /// A value in an annotation.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
@@ -118,6 +120,9 @@ pub(crate) enum Refusal {
          administrator set devices.plugins: share where no native job uses these devices"
     )]
     SharedPlugin { resource: String },
+    /// A claim that its pods can't have.
+    #[error("{0}")]
+    Volume(String),
     /// An amount in the pod.
     #[error("{place} asks for `{value}` of {resource}, which is no quantity")]
     Quantity { place: String, resource: String, value: String },
@@ -139,6 +144,8 @@ pub(crate) struct Shape {
 pub(crate) struct Warning {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
+    /// It was only a wish: nothing is wrong.
+    pub(crate) is_wish: bool,
 }
 
 impl Shape {
@@ -155,7 +162,6 @@ impl Shape {
             if pod.is_worker() {
                 return Err(Refusal::Worker);
             }
-            unsupported::check(pod)?;
             let mut wanted = devices::wanted(config, pod)?;
             for (class, count) in draft.claimed.get(pod.uid()).into_iter().flatten() {
                 wanted.add_class(&config.devices, class, *count)?;
@@ -179,6 +185,11 @@ impl Shape {
         Ok(Self { ask, annotations, exclusive, warnings })
     }
 
+    /// CPUs of each task.
+    pub(crate) fn cpus_per_task(&self) -> u32 {
+        self.annotations.cpus_per_task.unwrap_or(self.ask.cpus)
+    }
+
     /// The partition that the job goes to, if anybody named one.
     pub(crate) fn partition<'a>(&'a self, config: &'a Config) -> Option<&'a str> {
         self.annotations.partition.as_deref().or(config.partition.as_deref())
@@ -191,15 +202,18 @@ impl Shape {
         draft: Draft<'_>,
         around: Surroundings,
     ) -> (Mark, Submission) {
-        let Surroundings { excluded_nodes, dependency, external } = around;
+        let Surroundings { excluded_nodes, dependency, layout, external } = around;
         let said = self.annotations.clone();
         let (priority, nice) = self.urgency(config, draft);
-        let cpus_per_task = said.cpus_per_task.unwrap_or(self.ask.cpus);
-        let single = draft.gang.is_none().then_some(1);
+        let cpus_per_task = self.cpus_per_task();
+        let single = (draft.gang.is_none() || layout.one_node).then_some(1);
+        let needed = layout.per_node.map(|_| layout.needed(draft.pods.len()));
+        let needed = needed.and_then(|nodes| u32::try_from(nodes).ok());
         let pods = draft.pods.iter().map(|pod| pod.key()).collect();
         let mark = Mark::new(&config.cluster_id, draft.workload.clone(), pods, cpus_per_task)
             .gang(draft.gang.cloned(), draft.minimum)
             .cyclic(said.distribution == Distribution::Cyclic)
+            .per_node(layout.per_node)
             .external(external);
         let excluded: BTreeSet<_> =
             excluded_nodes.into_iter().chain(said.exclude.unwrap_or_default()).collect();
@@ -228,13 +242,15 @@ impl Shape {
                 None => self.ask.tres_per_task(),
             },
             tres_per_node: said.gres,
-            min_nodes: said.min_nodes.or(single),
+            tasks_per_node: layout.per_node,
+            min_nodes: said.min_nodes.or(single).max(needed),
             max_nodes: said.max_nodes.or(single),
             excluded_nodes: excluded.into_iter().collect(),
+            required_nodes: Vec::new(),
             time_limit_minutes: self.time_limit_minutes(draft),
             priority,
             wishes: self.wishes(draft, dependency, nice),
-            exclusive: self.exclusive,
+            exclusive: self.exclusive || config.has(Plant::TakesWholeNodes),
             admin_comment: String::new(),
             mcs_label: config.mcs_label.clone(),
         };
@@ -297,7 +313,7 @@ impl Shape {
 }
 
 fn ignored(resource: &str) -> Warning {
-    Warning { reason: "SlurmIgnores", message: explain::uncounted(resource) }
+    Warning { reason: "SlurmIgnores", message: explain::uncounted(resource), is_wish: false }
 }
 
 fn uneven(ask: &Ask) -> Warning {
@@ -308,7 +324,7 @@ fn uneven(ask: &Ask) -> Warning {
         "the pods of the gang ask for different amounts, and a Slurm job has tasks of one size: \
          each gets {cpus} CPUs{memory}{devices}"
     );
-    Warning { reason: "UnevenGang", message }
+    Warning { reason: "UnevenGang", message, is_wish: false }
 }
 
 #[cfg(test)]
@@ -358,7 +374,7 @@ mod tests {
         let around = Surroundings {
             excluded_nodes: vec!["n9".into()],
             dependency: Some("afterok:7".into()),
-            external: false,
+            ..Surroundings::default()
         };
         Shape::of(&config, draft).unwrap().submission(&config, draft, around).1
     }
@@ -370,7 +386,7 @@ mod tests {
         assert_eq!((job.min_nodes, job.max_nodes), (Some(1), Some(1)));
         assert_eq!(job.excluded_nodes, ["n9".into()]);
         assert!(!job.exclusive, "nodes are shared by default");
-        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"request":"c79b0f15d8026c11","version":1,"workload":"w"}"#);
+        insta::assert_snapshot!(job.admin_comment, @r#"{"cluster":"drawbridge","cpus":4,"pods":["a/p"],"request":"69f7ae2a29634b2f","version":1,"workload":"w"}"#);
     }
 
     #[test]

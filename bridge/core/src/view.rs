@@ -1,10 +1,12 @@
 //! Kubernetes objects as far as we read them. Everything else stays with the API server.
 
 mod group;
+mod neighbours;
+mod storage;
 
 use std::collections::BTreeMap;
 
-use drawbridge_sim::{Epoch, Time};
+use drawbridge_sim::{Epoch, Quantity, Time};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -14,6 +16,8 @@ use crate::names::{
     EXTERNAL_LABEL, FINALIZER, JOB_ID_LABEL, KubeNode, ObjectKey, POD_GROUP_LABEL, Uid,
     WORKER_LABEL,
 };
+pub(crate) use neighbours::{Affinity, PodTerm, Selector, SpreadConstraint};
+pub(crate) use storage::{ClaimView, ClassView, SELECTED_NODE, VolumeView};
 
 /// What every object has.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -66,6 +70,7 @@ pub(crate) struct PodView {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodSpec {
     pub(crate) node_name: Option<String>,
+    pub(crate) host_network: bool,
     pub(crate) containers: Vec<Container>,
     pub(crate) init_containers: Vec<Container>,
     pub(crate) overhead: Amounts,
@@ -111,6 +116,15 @@ pub(crate) struct ExtendedClaim {
 /// Resource names with quantities, which are text or plain numbers.
 pub(crate) type Amounts = BTreeMap<String, Value>;
 
+/// A quantity, if it is one.
+pub(crate) fn quantity(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::String(text) => Quantity::parse(text).ok(),
+        Value::Number(number) => Quantity::parse(&number.to_string()).ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 /// A container.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -128,6 +142,10 @@ pub(crate) struct Container {
 pub(crate) struct Port {
     /// The port of the node, or 0.
     pub(crate) host_port: u32,
+    pub(crate) container_port: u32,
+    #[serde(rename = "hostIP")]
+    pub(crate) host_ip: Option<String>,
+    pub(crate) protocol: Option<String>,
 }
 
 /// A volume, as far as it is tied to a place.
@@ -135,15 +153,15 @@ pub(crate) struct Port {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Volume {
     pub(crate) name: String,
-    pub(crate) persistent_volume_claim: Option<Value>,
+    pub(crate) persistent_volume_claim: Option<ClaimName>,
     pub(crate) ephemeral: Option<Value>,
 }
 
-/// How pods are to be spread.
+/// A claim in the pod's namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct SpreadConstraint {
-    pub(crate) when_unsatisfiable: String,
+pub(crate) struct ClaimName {
+    pub(crate) claim_name: String,
 }
 
 /// Requests and limits.
@@ -154,29 +172,13 @@ pub(crate) struct Resources {
     pub(crate) limits: Amounts,
 }
 
-/// Which nodes, and which neighbours. Slurm can be told about nodes alone.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Affinity {
-    pub(crate) node_affinity: NodeAffinity,
-    pub(crate) pod_affinity: PodAffinity,
-    pub(crate) pod_anti_affinity: PodAffinity,
-}
-
-/// Rules about neighbours.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct PodAffinity {
-    pub(crate) required_during_scheduling_ignored_during_execution: Vec<Value>,
-    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
-}
-
 /// Rules about nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeAffinity {
     pub(crate) required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
-    preferred_during_scheduling_ignored_during_execution: Vec<Value>,
+    /// Wishes; they aren't read, only known to be there.
+    pub(crate) preferred_during_scheduling_ignored_during_execution: Vec<Value>,
 }
 
 /// Terms of which one must hold.
@@ -218,6 +220,9 @@ pub(crate) struct Toleration {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct PodStatus {
     pub(crate) phase: String,
+    /// One word, where a kubelet has one.
+    pub(crate) reason: String,
+    pub(crate) message: String,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) resource_claim_statuses: Vec<PodClaimStatus>,
     pub(crate) extended_resource_claim_status: Option<ExtendedClaim>,
@@ -225,7 +230,7 @@ pub(crate) struct PodStatus {
 
 /// One condition of a pod or a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub(crate) struct Condition {
     #[serde(rename = "type")]
     pub(crate) kind: String,
@@ -260,6 +265,7 @@ pub(crate) struct NodeSpec {
 pub(crate) struct NodeStatus {
     pub(crate) conditions: Vec<Condition>,
     pub(crate) capacity: Amounts,
+    /// What pods may have of it.
     pub(crate) allocatable: Amounts,
     pub(crate) addresses: Vec<Address>,
 }
@@ -283,6 +289,23 @@ pub(crate) struct Taint {
     pub(crate) effect: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_added: Option<String>,
+}
+
+impl Requirement {
+    pub(crate) fn meets(&self, value: Option<&str>) -> bool {
+        let listed = value.is_some_and(|value| self.values.iter().any(|one| one == value));
+        let bound = self.values.first().and_then(|bound| bound.parse::<i64>().ok());
+        let number = value.and_then(|value| value.parse::<i64>().ok());
+        match self.operator.as_str() {
+            "In" => listed,
+            "NotIn" => !listed,
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            "Gt" => matches!((number, bound), (Some(number), Some(bound)) if number > bound),
+            "Lt" => matches!((number, bound), (Some(number), Some(bound)) if number < bound),
+            _ => false,
+        }
+    }
 }
 
 impl Meta {
@@ -369,6 +392,20 @@ impl PodView {
         Some(ObjectKey::new(&self.metadata.namespace, name))
     }
 
+    /// The claims that it uses. One of a volume that lives as long as the pod is named after both.
+    pub(crate) fn claims(&self) -> impl Iterator<Item = ObjectKey> {
+        let Meta { namespace, name, .. } = &self.metadata;
+        self.spec.volumes.iter().filter_map(move |volume| {
+            let own = || format!("{name}-{}", volume.name);
+            let claim = match (&volume.persistent_volume_claim, &volume.ephemeral) {
+                (Some(claim), _) => claim.claim_name.clone(),
+                (None, Some(_)) => own(),
+                (None, None) => return None,
+            };
+            Some(ObjectKey::new(namespace, &claim))
+        })
+    }
+
     /// Whether it is a NodeSet's own worker.
     pub(crate) fn is_worker(&self) -> bool {
         self.metadata.labels.contains_key(WORKER_LABEL)
@@ -377,13 +414,6 @@ impl PodView {
 
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.status.conditions.iter().find(|condition| condition.kind == kind)
-    }
-}
-
-impl PodAffinity {
-    /// Whether there are rules that needn't be met.
-    pub(crate) fn is_wished(&self) -> bool {
-        !self.preferred_during_scheduling_ignored_during_execution.is_empty()
     }
 }
 

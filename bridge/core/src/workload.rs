@@ -20,9 +20,11 @@
 
 mod devices;
 mod errands;
+mod fit;
 mod gather;
 mod oversee;
 mod revise;
+mod volumes;
 
 pub(crate) use devices::Claimed;
 
@@ -48,6 +50,7 @@ use crate::{
     store::Store,
     view::PodView,
 };
+pub(crate) use fit::Trials;
 
 /// How long a finalizer may wait for Slurm.
 const FINALIZER_BOUND: Span = Span::secs(30);
@@ -65,7 +68,7 @@ pub(crate) enum Stage {
     /// Its pods, their owners or its group aren't all there yet.
     Gathering,
     /// The job is on its way to Slurm.
-    Submitting { mark: Box<Mark>, job: Box<Submission> },
+    Submitting { mark: Box<Mark>, job: Box<Submission>, left_out: Option<String> },
     /// It may have arrived: all jobs are read, twice.
     Doubtful { since: CallId, second: bool },
     /// Slurm could not take it; it is tried again.
@@ -73,7 +76,7 @@ pub(crate) enum Stage {
     /// It can't run as it is; tried again when it changes, or after a long pause.
     Refused { until: Time, words: String, job: Option<Box<Submission>> },
     /// What it depends on has no job yet; looked at again and again.
-    Blocked { until: Time, words: String },
+    Blocked { until: Time, words: String, reason: &'static str },
     /// Its pods get the job's label and our finalizer.
     Marking { job: JobId },
     /// The job waits in Slurm's queue.
@@ -136,6 +139,8 @@ pub(crate) struct Workload {
     warned: bool,
     /// What became of changes to its job.
     revisions: revise::Revisions,
+    /// Allocations that came to nothing, until one doesn't.
+    pub(crate) trials: Trials,
     /// Pods that don't belong to the job that was found: each is a workload of its own.
     pub(crate) strangers: BTreeSet<Uid>,
 }
@@ -164,6 +169,7 @@ impl Workload {
             announced: false,
             warned: false,
             revisions: revise::Revisions::default(),
+            trials: Trials::default(),
             strangers: BTreeSet::new(),
         }
     }
@@ -261,6 +267,7 @@ impl Workload {
             self.setback = None;
             self.was_whole = true;
         }
+        self.keep_seats(context, &next);
         explain::tell_entry(self, context, &next);
         if let Stage::Refused { words, .. } | Stage::Blocked { words, .. } = &next {
             self.told = Some(words.clone());
@@ -281,7 +288,7 @@ impl Workload {
             Stage::Refused { until, words, job } => {
                 self.reconsider(context, until, &words, job.as_deref())
             }
-            Stage::Blocked { until, words } => self.reconsider(context, until, &words, None),
+            Stage::Blocked { until, words, .. } => self.reconsider(context, until, &words, None),
             Stage::Marking { job } => {
                 self.oversee(context, job).or_else(|| self.marked(context, job))
             }
@@ -309,19 +316,19 @@ impl Workload {
         context: &mut Context<'_>,
         outcome: Result<SlurmReply, SlurmFault>,
     ) {
-        let Stage::Submitting { mark, job: submission } = self.stage.clone() else {
+        let Stage::Submitting { mark, job: submission, left_out } = self.stage.clone() else {
             return;
         };
         let next = match outcome {
             Ok(SlurmReply::Submitted { job }) => {
                 let since = context.out.last_call();
-                explain::tell_submitted(self, context, job, &submission);
+                explain::tell_submitted(self, context, job, &submission, left_out.as_deref());
                 self.revisions = revise::Revisions::begin(&mark, submission);
                 context.jobs.expect(job, self.id.clone(), Some(*mark), since);
                 Stage::Marking { job }
             }
             Err(SlurmFault::Refused { number, text }) => {
-                self.refused(context, number, &text, submission)
+                self.refused(context, number, &text, submission, left_out.as_deref())
             }
             Err(
                 fault @ (SlurmFault::Unauthorized { .. }
@@ -342,6 +349,7 @@ impl Workload {
         number: i64,
         text: &str,
         submission: Box<Submission>,
+        left_out: Option<&str>,
     ) -> Stage {
         self.failures += 1;
         let now = context.now();
@@ -350,8 +358,11 @@ impl Workload {
             let until = now + Backoff::REQUEST.after(self.failures);
             return Stage::BackingOff { until, words: Some(explain::unreachable(text)) };
         }
+        // It may have been a node that is no more.
+        context.poller.want_nodes(now);
         let until = now + Backoff::REFUSAL.after(self.failures);
-        Stage::Refused { until, words: explain::refused(number, text), job: Some(submission) }
+        let words = explain::with_left_out(&explain::refused(number, text), left_out);
+        Stage::Refused { until, words, job: Some(submission) }
     }
 
     /// A job that arrived although its reply was lost is found among all jobs. If it isn't there
@@ -392,6 +403,11 @@ impl Workload {
         None
     }
 
+    /// Whether its last allocation came to nothing.
+    pub(crate) fn is_set_back(&self) -> bool {
+        self.setback.is_some()
+    }
+
     /// Whether it was just told that this is why it can't run.
     pub(crate) fn is_told(&self, words: &str) -> bool {
         self.told.as_deref() == Some(words)
@@ -404,7 +420,12 @@ impl Workload {
 
     /// Whether nobody has joined for a while.
     pub(crate) fn is_quiet(&self, now: Time) -> bool {
-        self.joined_at + gather::QUIET <= now
+        self.quiet_at() <= now
+    }
+
+    /// From when on nobody has joined for a while, if nobody does.
+    fn quiet_at(&self) -> Time {
+        self.joined_at + gather::QUIET
     }
 
     /// Its pods as Kubernetes last described them.

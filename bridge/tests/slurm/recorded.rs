@@ -124,6 +124,8 @@ pub(crate) fn submission() -> Submission {
         memory: Memory::PerNode(8192),
         tres_per_task: some("gres/gpu:1"),
         tres_per_node: some("gres/shard:1"),
+        tasks_per_node: None,
+        required_nodes: vec![],
         min_nodes: Some(1),
         max_nodes: Some(4),
         excluded_nodes: vec!["n001".into(), "n002".into()],

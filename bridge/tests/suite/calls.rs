@@ -229,6 +229,8 @@ fn placeholder() -> Submission {
         memory: Memory::PerNode(200),
         tres_per_task: None,
         tres_per_node: None,
+        tasks_per_node: None,
+        required_nodes: vec![],
         min_nodes: None,
         max_nodes: None,
         excluded_nodes: vec![],

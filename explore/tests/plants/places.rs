@@ -28,7 +28,13 @@ pub(crate) fn place_for(plant: Plant) -> Option<Scenario> {
         | Plant::HidesDrains
         | Plant::RemembersNodes
         | Plant::IgnoresWorkers
-        | Plant::BelievesNoAbsence => return None,
+        | Plant::BelievesNoAbsence
+        | Plant::RequiresCandidates
+        | Plant::TakesWholeNodes
+        | Plant::NeedsRoomToQueue
+        | Plant::TrustsAllocations
+        | Plant::BindsBeforeVolumes
+        | Plant::ForgetsRefusals => return None,
     })
 }
 

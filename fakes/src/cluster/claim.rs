@@ -302,10 +302,18 @@ fn provide(plan: &mut Plan, sight: Sight<'_>, it: &Value, class: &Value, node: O
     if sight.at.now < due {
         return plan.wake_at(due);
     }
-    if let Some(why) = &way.fails {
+    let full = node.filter(|node| way.full.iter().any(|it| it == node));
+    let why = full.map(|node| format!("no room on {node}")).or(way.fails);
+    if let Some(why) = why {
         let class = text(&class["metadata"]["name"]);
         let message = format!("failed to provision volume with StorageClass \"{class}\": {why}");
         plan.tell(about.warns(PROVISIONER_COMPONENT, "ProvisioningFailed", message));
+        if full.is_some() {
+            let body = json!({"metadata": {"annotations": {SELECTED: null}}});
+            plan.send(patch(&user, path(it), body));
+            plan.memo = None;
+            return;
+        }
         plan.memo = Some(Memo::Provided(sight.at.now + RETRY));
         return plan.wake_at(sight.at.now + RETRY);
     }
@@ -330,11 +338,14 @@ pub struct Provisioner {
     pub topology: Option<String>,
     /// It can't, and says why.
     pub fails: Option<String>,
+    /// Nodes for which it can't: it says so, and takes the selection off the claim, so that
+    /// whoever placed its consumer chooses again.
+    pub full: Vec<String>,
 }
 
 impl Default for Provisioner {
     fn default() -> Self {
-        Self { delay: Span::secs(1), topology: None, fails: None }
+        Self { delay: Span::secs(1), topology: None, fails: None, full: vec![] }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     autoscaler::{self, Metrics},
     budget,
     claim::{self, Provisioner},
-    cron_job, daemon_set, deployment, device_claim,
+    cron_job, daemon_set, deployment, device_claim, ephemeral,
     index::Index,
     job, job_set, leader_worker_set,
     memo::Memo,
@@ -40,6 +40,8 @@ pub(crate) enum Controller {
     DeviceClaim,
     /// Pods, as far as claims are made for them.
     PodClaims,
+    /// Of pods, as far as they have volumes of their own.
+    Ephemeral,
 }
 
 /// What a controller sees.
@@ -63,7 +65,7 @@ pub(crate) struct Sight<'a> {
 type Decide = fn(Sight<'_>, &Value) -> Plan;
 
 impl Controller {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Deployment,
         Self::ReplicaSet,
         Self::StatefulSet,
@@ -78,6 +80,7 @@ impl Controller {
         Self::Volume,
         Self::DeviceClaim,
         Self::PodClaims,
+        Self::Ephemeral,
     ];
 
     /// The resource whose objects it looks at.
@@ -93,6 +96,7 @@ impl Controller {
             Self::LeaderWorkerSet => leader_worker_set::RESOURCE,
             Self::Autoscaler => autoscaler::RESOURCE,
             Self::Volume => "persistentvolumes",
+            Self::Ephemeral => "pods",
             Self::Claim => claim::RESOURCE,
             Self::Budget => budget::RESOURCE,
             Self::DeviceClaim => device_claim::RESOURCE,
@@ -113,6 +117,7 @@ impl Controller {
             Self::LeaderWorkerSet => "LeaderWorkerSet",
             Self::Autoscaler => "HorizontalPodAutoscaler",
             Self::Volume => "PersistentVolume",
+            Self::Ephemeral => "Pod",
             Self::Claim => "PersistentVolumeClaim",
             Self::Budget => "PodDisruptionBudget",
             Self::DeviceClaim => "ResourceClaim",
@@ -154,6 +159,7 @@ impl Controller {
             Self::LeaderWorkerSet => leader_worker_set::decide,
             Self::Autoscaler => autoscaler::decide,
             Self::Volume => volume::decide,
+            Self::Ephemeral => ephemeral::decide,
             Self::Claim => claim::decide,
             Self::Budget => budget::decide,
             Self::DeviceClaim => device_claim::decide,

@@ -42,9 +42,9 @@ pub(crate) struct Demand {
 /// A port of the host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Port {
-    protocol: String,
-    address: String,
-    number: u64,
+    pub(crate) protocol: String,
+    pub(crate) address: String,
+    pub(crate) number: u64,
 }
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -215,7 +215,12 @@ impl Kubelets {
         }
         let nothing = Amounts::default();
         let used = self.used.get(&node.name).unwrap_or(&nothing);
-        admit::refusal(pod, node, used)
+        let here = self.runs.values().filter(|run| run.uses_node && run.node == node.name);
+        let ports: Vec<_> = match pod.demand.ports.is_empty() {
+            true => vec![],
+            false => here.flat_map(|run| run.demand.ports.iter().cloned()).collect(),
+        };
+        admit::refusal(pod, node, used, &ports)
     }
 
     fn admit(&self, at: Moment, pod: &Pod, node: &Node, behaviour: Arc<Behaviour>) -> Run {

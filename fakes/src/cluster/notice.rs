@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Cluster, LATENCY, adopt, autoscaler, claim,
     controllers::Controller,
-    device_claim, health, job, leader_worker_set,
+    device_claim, ephemeral, health, job, leader_worker_set,
     node::Node,
     object::{Key, controller, text},
     pod::Pod,
@@ -125,6 +125,9 @@ impl Cluster {
                 self.evictions.forget(&key);
             }
             Some(pod) => {
+                if before.is_none() && ephemeral::concerns(&change.object) {
+                    self.soon(now, Work::Of(Controller::Ephemeral, key.clone()));
+                }
                 self.notice_forlorn(now, &pod);
                 self.notice_bound(now, &pod, change);
             }

@@ -280,7 +280,7 @@ fn a_claim_that_waits_for_its_consumer_is_provided_where_the_pod_goes() {
         drawbridge_fakes::Provisioner {
             delay: Span::secs(5),
             topology: Some("zone".into()),
-            fails: None,
+            ..drawbridge_fakes::Provisioner::default()
         },
     );
     stage.apply(class("late", "WaitForFirstConsumer", "disk.example.com"));

@@ -34,6 +34,7 @@ pub(crate) fn read(
             name: entry.name.clone(),
             labels: entry.labels.clone(),
         },
+        refused: entry.refused.clone(),
         startup,
         program: Program {
             runtime,

@@ -108,6 +108,7 @@ fn scenario(
         until,
         slurm,
         objects: [namespaces, nodes, definitions, objects].concat(),
+        provisioners: kube_side::provisioners(&file.kubernetes, source)?,
         behaviours: each(&file.behaviour, "behaviour", |entry, at| {
             behaviours::read(entry, at, source)
         })?,

@@ -104,6 +104,25 @@ pub(crate) struct KubernetesSide {
     /// Objects that exist at the start.
     #[serde(default)]
     pub(crate) objects: Manifests,
+    /// How provisioners of volumes work, by the names that storage classes give them. Others take
+    /// a second.
+    #[serde(default)]
+    pub(crate) provisioners: BTreeMap<String, ProvisionerEntry>,
+}
+
+/// How a provisioner of volumes works.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ProvisionerEntry {
+    /// How long it takes. 1s by default.
+    pub(crate) delay: Option<Lasting>,
+    /// Its volumes can only be used on nodes with the same value of this label as the one that they
+    /// were made for.
+    pub(crate) topology: Option<String>,
+    /// It can't, and says this.
+    pub(crate) fails: Option<String>,
+    /// Nodes for which it can't, as a hostlist: it takes their selection off the claim.
+    pub(crate) full_on: Option<String>,
 }
 
 /// One Kubernetes node, or several of a kind.
@@ -182,6 +201,8 @@ pub(crate) struct BehaviourEntry {
     /// Which: labels that they have, all of these.
     #[serde(default)]
     pub(crate) labels: BTreeMap<String, String>,
+    /// The kubelet refuses them (`UnexpectedAdmissionError`), and says this.
+    pub(crate) refused: Option<String>,
     /// From binding to running: a duration, or `{uniform: [1s, 5s]}`. 1s by default.
     pub(crate) startup: Option<TextOr<UniformEntry>>,
     /// How long they run: a duration, `forever` (the default), or `{uniform: [1m, 5m]}`.

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_bridge::yaml::path;
 use drawbridge_core::names::SLURM_NODE_LABEL;
+use drawbridge_fakes::Provisioner;
 use drawbridge_sim::{NodeSpec, Quantity, SlurmConfig, expand_hostlist};
 use serde_json::{Value, json};
 
 use crate::format::{
     ScenarioError,
-    file::{KubernetesSide, NamespaceEntry, NodeEntry, Taint},
+    file::{KubernetesSide, NamespaceEntry, NodeEntry, ProvisionerEntry, Taint},
     source::Source,
     suggest,
     text_or::TextOr,
@@ -41,6 +42,27 @@ pub(crate) fn namespaces(side: &KubernetesSide, managed: &[String]) -> Vec<Value
             })
         })
         .collect()
+}
+
+/// How the provisioners work that don't work as usual.
+pub(crate) fn provisioners(
+    side: &KubernetesSide,
+    source: &Source,
+) -> Result<BTreeMap<String, Provisioner>, ScenarioError> {
+    let usual = Provisioner::default();
+    let read = |(name, entry): (&String, &ProvisionerEntry)| {
+        let ProvisionerEntry { delay, topology, fails, full_on } = entry.clone();
+        let full = match &full_on {
+            None => vec![],
+            Some(nodes) => expand_hostlist(nodes).map_err(|error| {
+                let at = path::key(&path::key("kubernetes.provisioners", name), "fullOn");
+                source.at(&at, error.to_string()).hinted("write node names: `n1` or `n[1-3]`")
+            })?,
+        };
+        let delay = delay.map_or(usual.delay, |delay| delay.0);
+        Ok((name.clone(), Provisioner { delay, topology, fails, full }))
+    };
+    side.provisioners.iter().map(read).collect()
 }
 
 /// The nodes: those of the file, or else one for each of Slurm's.

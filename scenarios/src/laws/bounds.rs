@@ -54,9 +54,9 @@ enum Due {
     Served(Key, String),
     /// I9: the pods of this job say what it waits for.
     Explained(JobId),
-    /// I10: the pods of this job, which started then, are bound.
+    /// I11: the pods of this job, which started then, are bound.
     Placed(JobId, Time),
-    /// I11: this job, whose last pod may have ended then, has ended too.
+    /// I12: this job, whose last pod may have ended then, has ended too.
     Useless(JobId, Time),
 }
 
@@ -106,11 +106,11 @@ impl Bounds {
         }
     }
 
-    /// The bridge wants something of Slurm. I11: it ends no job whose pods run.
+    /// The bridge wants something of Slurm. I12: it ends no job whose pods run.
     pub(super) fn sends(&self, request: &SlurmRequest) -> Option<String> {
         let SlurmRequest::Cancel { job, .. } = request else { return None };
         let key = self.bound.get(job)?.values().next()?;
-        Some(format!("I11: the bridge ends job {job}, but its pod {key} still runs"))
+        Some(format!("I12: the bridge ends job {job}, but its pod {key} still runs"))
     }
 
     /// The bridge asked Slurm for something.
@@ -235,7 +235,7 @@ impl Bounds {
         }
     }
 
-    /// I10, if the job still is what it was when it started.
+    /// I11, if the job still is what it was when it started.
     fn judge_placed(
         &self,
         job: JobId,
@@ -251,10 +251,10 @@ impl Bounds {
                 && !pod.is_terminating()
                 && pod.at(&["spec", "schedulingGates"]).is_none()
         })?;
-        Some(format!("I10: job {job} runs, but its pod {} isn't bound", pod.key()))
+        Some(format!("I11: job {job} runs, but its pod {} isn't bound", pod.key()))
     }
 
-    /// I11, unless another of its pods ended later: then that one's time counts.
+    /// I12, unless another of its pods ended later: then that one's time counts.
     fn judge_useless(
         &self,
         job: JobId,
@@ -264,7 +264,7 @@ impl Bounds {
     ) -> Option<String> {
         let is_live = self.marks.contains_key(&job) && self.last_end.get(&job) == Some(&ended);
         let is_needed = self.pods_of(job, slurm, api).any(|pod| !pod.is_terminal());
-        (is_live && !is_needed).then(|| format!("I11: job {job} lives on, but its pods are over"))
+        (is_live && !is_needed).then(|| format!("I12: job {job} lives on, but its pods are over"))
     }
 
     fn judge_gang(&self, job: JobId, slurm: &Slurmctld, api: &KubeApi) -> Option<String> {

@@ -24,7 +24,10 @@ pub(crate) fn pod_row(pod: Object<'_>) -> PodRow {
         name: own(pod.name()),
         uid: own(pod.uid()),
         phase: own(pod.phase()),
-        reason: pod.text(&["status", "reason"]).map(own).or_else(|| message.and_then(reason_word)),
+        reason: pod.text(&["status", "reason"]).map(own).or_else(|| match pod.is_gated() {
+            true => Some(own("SchedulingGated")),
+            false => message.and_then(reason_word),
+        }),
         message: message.map(own),
         node: pod.node().map(own),
         slurm_node: pod.slurm_node().map(own),

@@ -339,3 +339,55 @@ fn i9_catches_a_reason_that_is_not_on_the_pod() {
     world.run_until(secs(300));
     world.assert_broken("I9");
 }
+
+/// A pod of ours with a claim that nobody provides.
+const CLAIMING: &str = "
+steps:
+  - at: 10s
+    apply:
+      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: slurm-bridge}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+      - apiVersion: v1
+        kind: Pod
+        metadata: {name: p, namespace: slurm-bridge}
+        spec:
+          restartPolicy: Never
+          containers: [{name: c, image: i, resources: {requests: {cpu: 2, memory: 1Gi}}}]
+          volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]
+";
+
+#[test]
+fn i10_catches_a_pod_that_is_bound_before_its_volume() {
+    let mut world = world(CLAIMING);
+    world.run_until(secs(30));
+    world.hang();
+    world.bind("p", "n1");
+    world.assert_broken("I10");
+}
+
+/// A pod of ours that takes a port, and another that would.
+const PORTS: &str = "
+steps:
+  - at: 10s
+    apply:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: p, namespace: slurm-bridge}
+      spec: &served
+        restartPolicy: Never
+        containers: [{name: c, image: i, ports: [{containerPort: 1, hostPort: 80}], resources: {requests: {cpu: 1, memory: 1Gi}}}]
+  - at: 1m
+    apply: {apiVersion: v1, kind: Pod, metadata: {name: q, namespace: slurm-bridge}, spec: *served}
+";
+
+#[test]
+fn i10_catches_a_port_that_is_taken_twice() {
+    let mut world = world(PORTS);
+    world.run_until_told("created pod slurm-bridge/q");
+    world.hang();
+    let there = ["n1", "n2"]
+        .into_iter()
+        .find(|name| world.cluster.api().list("pods").any(|pod| pod["spec"]["nodeName"] == *name));
+    world.bind("q", there.unwrap_or_default());
+    world.forge(Method::MergePatch, "q/status", json!({ "status": { "phase": "Running" } }));
+    world.assert_broken("I10");
+}

@@ -81,7 +81,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     7 |   taintNode: false
       |   ^^^^^^^^^
       |
-      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, devices, namespaces, environment, pollSeconds
+      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, gang, countOtherPods, unsupported, volumeWaitSeconds, pollSeconds
     ");
     insta::assert_snapshot!(added("expect:\n- pods: {phase: Running, cuont: 3}\n"), @"
     error: unknown key `cuont` in `expect[0].pods`

@@ -61,7 +61,7 @@ impl Bridge {
     /// let go of them and died before it could tell the job.
     pub(super) fn end_orphan(&mut self, job: JobId, workload: Uid) {
         let (farewell, why) = match self.farewell_of(job) {
-            Farewell::Cancel => (Farewell::Cancel, "no workload needs it"),
+            Farewell::Cancel | Farewell::GiveBack => (Farewell::Cancel, "no workload needs it"),
             told @ (Farewell::Succeeded | Farewell::Failed) => (told, "its pods are over"),
         };
         self.endings.begin(&mut self.out, job, workload, farewell, why);

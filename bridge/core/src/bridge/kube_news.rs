@@ -42,6 +42,10 @@ impl Bridge {
                 }
                 self.touched_nodes.insert(node);
             }
+            Purpose::Claim(claim) => {
+                self.porter.replied(&mut self.out, &mut self.storage, &claim, outcome);
+                self.touch_users_of(&claim);
+            }
             Purpose::Lease => self.lease_replied(&outcome),
             Purpose::Note
             | Purpose::Submit(_)
@@ -117,6 +121,10 @@ impl Bridge {
                 let gone: Vec<_> = gone.map(|node| node.name()).collect();
                 gone.iter().for_each(|name| self.drop_node(name));
             }
+            Resource::Others => self.replace_others(&uids(items)),
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
+                self.keep_storage(resource, &uids(items));
+            }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 let listed: BTreeSet<_> =
                     items.iter().filter_map(|item| gang(resource, item)).collect();
@@ -149,6 +157,14 @@ impl Bridge {
                     self.put_node(node);
                 }
             }
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
+                self.change_storage(resource, object);
+            }
+            Resource::Others => {
+                if let Some(pod) = self.parse(object) {
+                    self.tenants.put_other(&pod);
+                }
+            }
             Resource::PodGroups | Resource::SchedulingGroups => {
                 if let (Some(group), Some(gang)) =
                     (self.parse::<PodGroupView>(object), gang(resource, object))
@@ -178,6 +194,10 @@ impl Bridge {
                 self.drop_pod(&uid, last);
             }
             Resource::Workers => self.mapping_is_stale |= self.store.drop_worker(&uid),
+            Resource::Others => self.tenants.drop_pod(&uid),
+            Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => {
+                self.lose_storage(resource, object);
+            }
             Resource::Nodes => {
                 if let Some(name) = object["metadata"]["name"].as_str() {
                     self.drop_node(&name.into());
@@ -203,6 +223,7 @@ impl Bridge {
         if let Some(pod) = self.store.pod(&uid).cloned() {
             self.desks.saw(&mut self.out, &pod);
             self.look_at_devices_for(&pod);
+            self.lodge(&pod);
         }
         if self.synced {
             self.house(&uid);
@@ -211,6 +232,7 @@ impl Bridge {
 
     fn drop_pod(&mut self, uid: &Uid, last: Option<PodView>) {
         let known = self.store.drop_pod(uid);
+        self.move_out(uid, known.as_deref());
         match (last, known) {
             (Some(last), Some(_)) => self.bury(&last),
             (None, Some(known)) => self.bury(&known),
@@ -220,11 +242,16 @@ impl Bridge {
 
     fn put_node(&mut self, node: NodeView) {
         let (name, labels) = (node.name(), node.metadata.labels.clone());
+        let (spec, room) = (node.spec.clone(), node.status.allocatable.clone());
         let Put::Taken(before) = self.store.put_node(node) else {
             return;
         };
         let same_labels = before.as_ref().is_some_and(|before| before.metadata.labels == labels);
         self.mapping_is_stale |= !same_labels;
+        let same = |before: &NodeView| before.spec == spec && before.status.allocatable == room;
+        if !same_labels || !before.as_ref().is_some_and(|before| same(before)) {
+            self.nodes_changed();
+        }
         self.touched_nodes.insert(name);
     }
 
@@ -256,12 +283,9 @@ fn bond(resource: Resource) -> Option<Bond> {
     match resource {
         Resource::PodGroups => Some(Bond::PodGroup),
         Resource::SchedulingGroups => Some(Bond::SchedulingGroup),
-        Resource::Pods
-        | Resource::Workers
-        | Resource::Nodes
-        | Resource::Claims
-        | Resource::Slices
-        | Resource::Classes => None,
+        Resource::Pods | Resource::Workers | Resource::Nodes | Resource::Others => None,
+        Resource::VolumeClaims | Resource::Volumes | Resource::StorageClasses => None,
+        Resource::Claims | Resource::Slices | Resource::Classes => None,
     }
 }
 

@@ -66,6 +66,7 @@ impl Bridge {
             | Purpose::Owner(_)
             | Purpose::Pod(_)
             | Purpose::Note
+            | Purpose::Claim(_)
             | Purpose::Node(_) => {}
         }
     }
@@ -223,7 +224,10 @@ impl Bridge {
         let nodes = nodes.into_iter().map(|node| (node.name.clone(), node)).collect();
         self.slurm_nodes = nodes;
         let found: Vec<_> = self.slurm_nodes.values().cloned().collect();
-        self.mapping_is_stale |= names(&known) != names(&found);
+        if names(&known) != names(&found) {
+            self.mapping_is_stale = true;
+            self.nodes_changed();
+        }
         if known != found {
             self.touched_nodes.extend(self.store.nodes().map(|node| node.name()));
         }

@@ -4,14 +4,14 @@
 //! the existing bridge. Slurm keeps native jobs off them, so what the kubelet permits must be ours.
 //! Ephemeral storage and huge pages stay between Kubernetes and the kubelet: Slurm doesn't know them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_sim::Quantity;
 use serde_json::Value;
 
-use super::Refusal;
+use super::{Refusal, devices::CLASS_PREFIX};
 use crate::{
-    config::Gres,
+    config::{Devices, Gres},
     view::{Amounts, Container, PodView, Resources},
 };
 
@@ -65,6 +65,24 @@ pub(super) fn pieces(pod: &PodView, resource: &str) -> Result<u32, Refusal> {
 
 fn may_use(pod: &PodView, resource: &str) -> Result<Quantity, Refusal> {
     Ok(total(pod, resource, From::Requests)?.max(total(pod, resource, From::LimitsAlone)?))
+}
+
+/// Everything that the pod asks for, by name, as a kubelet adds it up.
+pub(crate) fn requests(pod: &PodView) -> BTreeMap<String, Quantity> {
+    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let resources = containers.map(|one| &one.resources).chain([&pod.spec.resources]);
+    let named = resources.flat_map(|it| it.requests.keys().chain(it.limits.keys()));
+    let names: BTreeSet<_> = named.chain(pod.spec.overhead.keys()).collect();
+    let amount = |name: &String| total(pod, name, From::Requests).unwrap_or_default();
+    let amounts = names.into_iter().map(|name| (name.clone(), amount(name)));
+    amounts.filter(|(_, amount)| !amount.is_zero()).collect()
+}
+
+/// Whether Slurm is told how much of this a pod asks for, and counts it: whatever the configuration
+/// says beside, so that a node's room for what an administrator mapped counts as well.
+pub(crate) fn is_told(resource: &str) -> bool {
+    let is_device = || Devices::default().plugin(resource, |_| None).is_some();
+    matches!(resource, "cpu" | "memory") || resource.starts_with(CLASS_PREFIX) || is_device()
 }
 
 fn small(amount: u64, resource: &str) -> Result<u32, Refusal> {

@@ -8,7 +8,7 @@ use super::{Stage, Workload};
 use crate::{
     annotations,
     backoff::Backoff,
-    candidates,
+    candidates::{self, Hold},
     config::{Config, Placeholder, Surplus},
     context::Context,
     dra::Lack,
@@ -20,7 +20,7 @@ use crate::{
     mark::Mark,
     outbox::{Alarm, Purpose},
     owners::{Chain, FRESH, unread},
-    plants::Plant,
+    plants::{self, Plant},
     ranks::rank,
     requests::Note,
     slurm::Submission,
@@ -42,8 +42,8 @@ const LOOK_AGAIN: Span = Span::secs(2);
 pub(super) enum Drafted {
     /// Pods, owners or the group are missing.
     NotYet,
-    /// What it depends on has no job yet.
-    Blocked(String),
+    /// What it needs isn't there yet; why, in a sentence and in a word.
+    Blocked(String, &'static str),
     Refused(Refusal),
     Ready(Ready),
 }
@@ -56,6 +56,8 @@ pub(super) struct Ready {
     warnings: Vec<Warning>,
     /// At most so many jobs of the same controller.
     throttle: Option<u32>,
+    /// Which nodes it must not use, and why.
+    left_out: Option<String>,
 }
 
 impl Workload {
@@ -72,9 +74,9 @@ impl Workload {
         }
         match self.draft(context) {
             Drafted::NotYet => None,
-            Drafted::Blocked(words) => Some(Self::blocked(context.now(), words)),
+            Drafted::Blocked(words, reason) => Some(Self::blocked(context.now(), words, reason)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
-            Drafted::Ready(Ready { mark, job, warnings, throttle }) => {
+            Drafted::Ready(Ready { mark, job, warnings, throttle, left_out }) => {
                 let one_by_one = context.config.has(Plant::BlocksTheLine);
                 let its_turn = self.has_its_turn(context, throttle);
                 if !its_turn || !context.gate.enter(&self.id, one_by_one) {
@@ -83,7 +85,7 @@ impl Workload {
                 self.warn(context, &warnings);
                 let request = SlurmRequest::Submit(job.clone());
                 context.out.slurm(Purpose::Submit(self.id.clone()), request);
-                Some(Stage::Submitting { mark, job })
+                Some(Stage::Submitting { mark, job, left_out })
             }
         }
     }
@@ -104,8 +106,10 @@ impl Workload {
         if std::mem::replace(&mut self.warned, true) {
             return;
         }
-        for Warning { reason, message } in warnings {
-            let note = Note { reason, message, warning: true };
+        for Warning { reason, message, is_wish } in warnings {
+            let subject = self.subject(context);
+            context.out.tell(subject.clone(), format!("says on {subject}: {message}"));
+            let note = Note { reason, message, warning: !is_wish, once: true };
             let pods: Vec<_> = self.views(context).filter(|pod| pod.wants_a_place()).collect();
             for pod in pods {
                 let event = context.author.event(context.out.now(), pod, note);
@@ -136,10 +140,10 @@ impl Workload {
             Drafted::Refused(refusal) if refused.is_some() || refusal.to_string() != words => {
                 return Some(self.refuse(context.now(), &refusal));
             }
-            Drafted::Blocked(now) if now != words => {
-                return Some(Self::blocked(context.now(), now));
+            Drafted::Blocked(now, reason) if now != words => {
+                return Some(Self::blocked(context.now(), now, reason));
             }
-            Drafted::NotYet | Drafted::Blocked(_) | Drafted::Refused(_) | Drafted::Ready(_) => {}
+            Drafted::NotYet | Drafted::Blocked(..) | Drafted::Refused(_) | Drafted::Ready(_) => {}
         }
         context.out.wake_at(until, Alarm::Workload(self.id.clone()));
         None
@@ -151,8 +155,8 @@ impl Workload {
         Stage::Refused { until, words: refusal.to_string(), job: None }
     }
 
-    fn blocked(now: Time, words: String) -> Stage {
-        Stage::Blocked { until: now + LOOK_AGAIN, words }
+    fn blocked(now: Time, words: String, reason: &'static str) -> Stage {
+        Stage::Blocked { until: now + LOOK_AGAIN, words, reason }
     }
 
     /// Takes up the job that Slurm has for us, whoever submitted it. Of several the one with bound
@@ -327,7 +331,7 @@ impl Workload {
             owners.iter().filter_map(|owner| owner.spec.active_deadline_seconds).min();
         let claimed = match Self::claimed(context, &pods) {
             Ok(claimed) => claimed,
-            Err(Lack::NotYet(words)) => return Drafted::Blocked(words),
+            Err(Lack::NotYet(words)) => return Drafted::Blocked(words, "WaitingForDevices"),
             Err(Lack::Never(words)) => return Drafted::Refused(Refusal::Claim(words)),
         };
         let draft = Draft {
@@ -343,7 +347,11 @@ impl Workload {
         let mut drafted = self.write(context, draft);
         if let Drafted::Ready(Ready { warnings, .. }) = &mut drafted {
             let message = unread(first, &owners);
-            warnings.extend(message.map(|message| Warning { reason: "OwnerNotRead", message }));
+            warnings.extend(message.map(|message| Warning {
+                reason: "OwnerNotRead",
+                message,
+                is_wish: false,
+            }));
         }
         drafted
     }
@@ -361,14 +369,28 @@ impl Workload {
         }
     }
 
-    fn write(&self, context: &Context<'_>, draft: Draft<'_>) -> Drafted {
+    fn write(&self, context: &mut Context<'_>, draft: Draft<'_>) -> Drafted {
         let shape = match Shape::of(context.config, draft) {
             Ok(shape) => shape,
             Err(refusal) => return Drafted::Refused(refusal),
         };
         let partition = shape.partition(context.config);
-        let excluded = candidates::excluded(context.field(), draft.pods, partition);
-        let excluded_nodes: Vec<_> = excluded.into_iter().map(|(node, _)| node).collect();
+        let (choice, warnings) = match self.choose(context, draft, &shape) {
+            Ok(chosen) => chosen,
+            Err(refusal) => return Drafted::Refused(refusal),
+        };
+        match choice.hold {
+            // Pods and claims come by different watches: what is missing may be on its way.
+            Some(Hold::Wait(_)) if !self.is_quiet(context.now()) => {
+                context.out.wake_at(self.quiet_at(), Alarm::Workload(self.id.clone()));
+                return Drafted::NotYet;
+            }
+            Some(Hold::Wait(words)) => return Drafted::Blocked(words, "WaitingForOthers"),
+            Some(Hold::Never(words)) => return Drafted::Refused(Refusal::Volume(words)),
+            None => {}
+        }
+        let left_out = explain::left_out(&choice.excluded);
+        let excluded_nodes: Vec<_> = choice.excluded.into_iter().map(|(node, _)| node).collect();
         let external = match context.config.placeholder {
             Placeholder::Script => false,
             Placeholder::External => true,
@@ -380,14 +402,18 @@ impl Workload {
         let dependency = match wanted.map(|wanted| resolve(wanted, context.store, draft.pods)) {
             None => None,
             Some(Resolved::Tell(text)) => text,
-            Some(Resolved::NotYet(words)) => return Drafted::Blocked(words),
+            Some(Resolved::NotYet(words)) => {
+                return Drafted::Blocked(words, "WaitingForDependency");
+            }
             Some(Resolved::Never(words)) => return Drafted::Refused(Refusal::Dependency(words)),
         };
-        let around = Surroundings { excluded_nodes, dependency, external };
-        let (mark, job) = shape.submission(context.config, draft, around);
-        let (mark, job, warnings) = (Box::new(mark), Box::new(job), shape.warnings);
+        let around = Surroundings { excluded_nodes, dependency, layout: choice.layout, external };
+        let (mark, mut job) = shape.submission(context.config, draft, around);
+        plants::require_candidates(context.config, context.field(), &mut job);
+        let (mark, job) = (Box::new(mark), Box::new(job));
+        let warnings = shape.warnings.into_iter().chain(warnings).collect();
         let throttle = shape.annotations.array_throttle;
-        Drafted::Ready(Ready { mark, job, warnings, throttle })
+        Drafted::Ready(Ready { mark, job, warnings, throttle, left_out })
     }
 }
 

@@ -2,15 +2,16 @@
 
 use drawbridge_sim::{JobId, SlurmNode, Span, Time};
 
-use super::{FINALIZER_BOUND, Seats, Stage, Workload, devices::Hindrance};
+use super::{FINALIZER_BOUND, Seats, Stage, Workload, devices::Hindrance, fit::Objection};
 use crate::{
     annotations::Distribution,
+    candidates::Obstacle,
     config::SuspendedJobs,
     context::Context,
     ending::Farewell,
     explain,
     jobs::OurJob,
-    mark::Mark,
+    mark::{Mark, Outcome},
     outbox::Alarm,
     placement::{self, Placement, Whole},
     plants::{self, Plant},
@@ -80,7 +81,8 @@ impl Workload {
         }
         let useless = matches!(self.seats(context, job), Some(Err(_)));
         let mark = context.job(&self.id, job).and_then(|ours| ours.mark.as_ref());
-        useless || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
+        let noted = mark.is_some_and(|mark| mark.outcome == Some(Outcome::GivenBack));
+        useless || noted || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
     }
 
     /// How many of the job's pods are here and want a place.
@@ -228,30 +230,24 @@ impl Workload {
         self.part_from_strangers(context, job);
         match self.seats(context, job)? {
             Ok(seats) => match self.hindered(context, job, &seats) {
-                None => Some(Stage::Placing { job, seats }),
+                None => self.take_up(context, job, seats),
                 Some(Hindrance::Wait) => None,
-                Some(Hindrance::GiveBack(why)) => Some(self.give_back(context, job, why)),
+                Some(Hindrance::GiveBack(why)) => {
+                    Some(self.give_back(context, job, Objection { node: None, why }))
+                }
             },
-            Err(why) => Some(self.give_back(context, job, why)),
+            Err(objection) => Some(self.give_back(context, job, objection)),
         }
     }
 
-    /// Gives up an allocation that is of no use.
-    fn give_back(&mut self, context: &mut Context<'_>, job: JobId, why: String) -> Stage {
-        let stage = self.end(context, job, &why);
-        self.setback = Some(why);
-        stage
-    }
-
-    /// Where to go back to, if the job's nodes aren't what they were. Nothing while they aren't known.
-    fn unseated(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Option<Option<Stage>> {
+    /// Whether the job's nodes aren't what they were. Nothing while they aren't known.
+    fn is_unseated(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Option<bool> {
         if context.standing(&self.id, job) != Standing::Running {
-            return Some(Some(Stage::Waiting { job }));
+            return Some(true);
         }
         Some(match self.seats(context, job)? {
-            Err(_) => Some(Stage::Waiting { job }),
-            Ok(now) if now != *seats => Some(Stage::Placing { job, seats: now }),
-            Ok(_) => None,
+            Err(_) => true,
+            Ok(now) => now != *seats || !self.still_fits(context, job, seats),
         })
     }
 
@@ -262,15 +258,20 @@ impl Workload {
         job: JobId,
         seats: &Seats,
     ) -> Option<Stage> {
-        if !context.config.has(Plant::BindsLate)
-            && let Some(back) = self.unseated(context, job, seats)?
-        {
-            return Some(back);
+        if !context.config.has(Plant::BindsLate) && self.is_unseated(context, job, seats)? {
+            return Some(Stage::Waiting { job });
         }
         match self.hindered(context, job, seats) {
             None => {}
             Some(Hindrance::Wait) => return None,
-            Some(Hindrance::GiveBack(why)) => return Some(self.give_back(context, job, why)),
+            Some(Hindrance::GiveBack(why)) => {
+                return Some(self.give_back(context, job, Objection { node: None, why }));
+            }
+        }
+        match self.has_volumes(context, job, seats) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(objection) => return Some(self.give_back(context, job, objection)),
         }
         let ready = |pod: &PodView| {
             let seat = seats.get(pod.uid());
@@ -312,16 +313,17 @@ impl Workload {
     }
 
     /// A seat for every pod of the job, or why there is none. Nothing while the job isn't known.
-    fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, String>> {
+    fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, Objection>> {
         let ours = context.job(&self.id, job)?;
         let (mark, seen) = (ours.mark.as_ref()?, ours.seen()?);
         if seen.allocation.is_empty() {
             return None;
         }
         let distribution = if mark.cyclic { Distribution::Cyclic } else { Distribution::Block };
-        let Some(places) = ranks::seats(mark.pods.len(), &seen.allocation, mark.cpus, distribution)
-        else {
-            return Some(Err(explain::too_small(job)));
+        let (ranks, most) = (mark.pods.len(), mark.per_node);
+        let places = ranks::seats(ranks, &seen.allocation, mark.cpus, most, distribution);
+        let Some(places) = places else {
+            return Some(Err(Objection { node: None, why: explain::too_small(job) }));
         };
         let local_ids = placement::local_ids(&places);
         let nodes = seen.allocation.iter().map(|it| (&it.node, context.mapping.kube(&it.node)));
@@ -334,7 +336,8 @@ impl Workload {
             };
             let slurm = &seen.allocation[places[rank]].node;
             let Some(node) = plants::mapped(context.config, context.mapping, slurm) else {
-                return Some(Err(explain::unmapped(job, slurm)));
+                let fault = Obstacle::Unmapped.to_string();
+                return Some(Err(Objection::to(job, slurm.clone(), fault)));
             };
             let seat = Placement {
                 slurm: slurm.clone(),
@@ -402,10 +405,14 @@ impl Workload {
         self.was_bound = false;
         self.was_whole = false;
         self.failed = false;
-        let setback = self.setback.clone();
-        let came_to_nothing = setback.is_some() || self.failures > 0;
-        let again = came_to_nothing && self.views(context).any(PodView::wants_a_place);
-        Some(if again { self.back_off(context, setback) } else { Stage::Gathering })
+        if !self.views(context).any(PodView::wants_a_place) {
+            return Some(Stage::Gathering);
+        }
+        Some(match self.setback.clone() {
+            Some(words) => self.rest_after_setback(context, words),
+            None if self.failures > 0 => self.back_off(context, None),
+            None => Stage::Gathering,
+        })
     }
 }
 

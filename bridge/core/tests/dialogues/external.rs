@@ -53,7 +53,7 @@ fn where_no_node_has_a_slurmd_the_outcome_is_written_on_the_job_before_it_is_can
     00:00:03.000     > MergePatch pods/p {"metadata":{"annotations":{"slinky.slurm.net/slurm-node":"n2"}}}
     00:00:03.000     > bind pods/p/binding to n2 {"slurm.job.id":"7","slurm.node":"n2"}
     00:00:04.000 < pod p is Succeeded
-    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"succeeded","pods":["a/p"],"request":"79cb7df7c2884a46","version":1,"workload":"uid-p"}
+    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"succeeded","pods":["a/p"],"request":"8b75291515f91a24","version":1,"workload":"uid-p"}
     00:00:04.000     > cancel job 7
     00:00:04.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
     "#);
@@ -70,7 +70,7 @@ fn a_job_that_can_not_be_written_on_is_cancelled_all_the_same() {
     town.pass(2);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:04.000 < pod p is Failed
-    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"failed","pods":["a/p"],"request":"79cb7df7c2884a46","version":1,"workload":"uid-p"}
+    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"failed","pods":["a/p"],"request":"8b75291515f91a24","version":1,"workload":"uid-p"}
     00:00:04.000     > cancel job 7
     00:00:04.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
     "#);
@@ -86,7 +86,7 @@ fn an_outcome_that_is_written_already_is_not_written_again() {
     town.pass(60);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:04.000 < pod p is Succeeded
-    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"succeeded","pods":["a/p"],"request":"79cb7df7c2884a46","version":1,"workload":"uid-p"}
+    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"external":true,"outcome":"succeeded","pods":["a/p"],"request":"8b75291515f91a24","version":1,"workload":"uid-p"}
     00:00:05.000     > cancel job 7
     00:00:05.000     > MergePatch pods/p {"metadata":{"finalizers":[]}}
     "#);

@@ -139,7 +139,7 @@ fn a_pod_takes_the_place_of_one_that_failed_while_the_gang_runs() {
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:06.000 < pod w-1 is Failed
     00:00:06.000 < pod w-9 created
-    00:00:06.000     > write on job 7 {"cluster":"drawbridge","cpus":2,"gang":{"bond":"podGroup","key":"a/g"},"pods":["a/w-0","a/w-9","a/w-2","a/w-3"],"request":"075abc1fff053c64","version":1,"workload":"uid-g"}
+    00:00:06.000     > write on job 7 {"cluster":"drawbridge","cpus":2,"gang":{"bond":"podGroup","key":"a/g"},"pods":["a/w-0","a/w-9","a/w-2","a/w-3"],"request":"6d9e71f31c55d31a","version":1,"workload":"uid-g"}
     00:00:06.000     > MergePatch pods/w-9 {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
     00:00:06.000     > MergePatch pods/w-9 {"metadata":{"annotations":{"slinky.slurm.net/slurm-node":"n1"}}}
     00:00:06.000     > bind pods/w-9/binding to n1 {"slurm.job.id":"7","slurm.node":"n1"}

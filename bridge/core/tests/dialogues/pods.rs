@@ -229,10 +229,11 @@ fn a_job_on_a_node_that_kubernetes_lacks_is_given_back_once_and_tried_again_afte
     00:00:00.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
     00:00:00.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
     00:00:00.000 < job 7 runs on n9
+    00:00:01.000     > write on job 7 {"cluster":"drawbridge","cpus":4,"outcome":"givenBack","pods":["a/p"],"request":"99fbda585be2b926","version":1,"workload":"uid-p"}
     00:00:01.000     > cancel job 7
-    00:00:02.000     > event SlurmUnavailable: Slurm job 7 was given node n9, which is no Kubernetes node
-    00:00:02.000     > condition on pods/p/status: PodScheduled=False: Slurm job 7 was given node n9, which is no Kubernetes node
-    00:00:03.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
+    00:00:02.000     > event AllocationUnusable: Slurm job 7 was given node n9, but it is no Kubernetes node
+    00:00:02.000     > condition on pods/p/status: PodScheduled=False: Slurm job 7 was given node n9, but it is no Kubernetes node
+    00:00:03.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on ["n9"]
     00:00:03.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}
     "#);
 }

@@ -310,7 +310,7 @@ fn the_next_pod_of_an_index_takes_the_place_of_the_one_that_failed() {
     town.pass(2);
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:04.000 < pod sort-1-x is Failed
-    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":2,"gang":{"bond":"job","key":"a/sort"},"pods":["a/sort-0-x","a/sort-1-y"],"request":"8cad620e04e1bd1b","version":1,"workload":"uid-sort"}
+    00:00:04.000     > write on job 7 {"cluster":"drawbridge","cpus":2,"gang":{"bond":"job","key":"a/sort"},"pods":["a/sort-0-x","a/sort-1-y"],"request":"51519f76ccce19e9","version":1,"workload":"uid-sort"}
     00:00:04.000     > MergePatch pods/sort-1-y {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
     00:00:04.000     > MergePatch pods/sort-1-y {"metadata":{"annotations":{"slinky.slurm.net/slurm-node":"n2"}}}
     00:00:04.000     > bind pods/sort-1-y/binding to n2 {"slurm.job.id":"7","slurm.node":"n2"}

@@ -108,7 +108,7 @@ fn a_job_that_another_cluster_has_is_given_back() {
     insta::assert_snapshot!(town.dialogue(), @r#"
     00:00:02.000 < job 7 changes
     00:00:03.000     > cancel job 7
-    00:00:04.000     > event SlurmUnavailable: another cluster of the federation has Slurm job 7
+    00:00:04.000     > event AllocationUnusable: another cluster of the federation has Slurm job 7
     00:00:04.000     > condition on pods/p/status: PodScheduled=False: another cluster of the federation has Slurm job 7
     00:00:05.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
     00:00:05.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"8"}}}

@@ -3,6 +3,7 @@
 mod revision;
 
 use drawbridge_core::slurm::{ApiVersion, Memory, Submission, Wishes};
+use drawbridge_sim::SlurmNode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -177,9 +178,11 @@ impl From<&Submission> for JobDescription {
             memory,
             tres_per_task,
             tres_per_node,
+            tasks_per_node,
             min_nodes,
             max_nodes,
             excluded_nodes,
+            required_nodes,
             time_limit_minutes,
             priority,
             wishes,
@@ -191,7 +194,10 @@ impl From<&Submission> for JobDescription {
             Memory::PerNode(mib) => (Some(mib), None),
             Memory::PerCpu(mib) => (None, Some(mib)),
         };
-        let excluded: Vec<String> = excluded_nodes.iter().map(ToString::to_string).collect();
+        let names = |nodes: &[SlurmNode]| {
+            let names: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+            (!names.is_empty()).then_some(names)
+        };
         Self {
             name: Some(name),
             flags: script.is_none().then(|| vec![EXTERNAL_JOB.to_owned()]),
@@ -211,9 +217,11 @@ impl From<&Submission> for JobDescription {
             memory_per_cpu: per_cpu.map(Number::Is),
             tres_per_task,
             tres_per_node,
+            tasks_per_node,
             minimum_nodes: min_nodes,
             maximum_nodes: max_nodes,
-            excluded_nodes: (!excluded.is_empty()).then_some(excluded),
+            excluded_nodes: names(&excluded_nodes),
+            required_nodes: names(&required_nodes),
             time_limit: time_limit_minutes.map(|minutes| Number::Is(minutes.into())),
             priority: priority.map(|priority| Number::Is(priority.into())),
             shared: exclusive.then(|| vec!["none".to_owned()]),

@@ -1,6 +1,6 @@
 //! What a kubelet refuses to run, in its own words.
 
-use super::super::{amounts::Amounts, node::Node, pod::Pod};
+use super::super::{amounts::Amounts, demand::Port, node::Node, pod::Pod};
 
 /// Why a pod isn't run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) fn unexpected(why: &str) -> Refusal {
 }
 
 /// Why the node can't run the pod, if it can't, when so much is used already.
-pub(super) fn refusal(pod: &Pod, node: &Node, used: &Amounts) -> Option<Refusal> {
+pub(super) fn refusal(pod: &Pod, node: &Node, used: &Amounts, ports: &[Port]) -> Option<Refusal> {
     let demand = &pod.demand;
     // A device that the node never had is nobody's to refuse: its plugin may be gone.
     let known = |resource: &&str| !resource.contains('/') || node.allocatable.has(resource);
@@ -44,6 +44,11 @@ pub(super) fn refusal(pod: &Pod, node: &Node, used: &Amounts) -> Option<Refusal>
         let why = "node(s) didn't match Pod's node affinity/selector";
         return Some(failed("NodeAffinity", why));
     }
+    let taken = |port: &Port| ports.iter().any(|other| other.clashes(port));
+    if demand.ports.iter().any(taken) {
+        let why = "node(s) didn't have free ports for the requested pod ports";
+        return Some(failed("NodePorts", why));
+    }
     let tainted = node.untolerated(demand, &["NoExecute"]).is_some();
     tainted.then(|| failed("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
 }
@@ -64,7 +69,8 @@ mod tests {
         })));
         let object = Arc::new(json!({"metadata": {"name": "p", "uid": "u"}, "spec": spec}));
         let pod = Pod::read(Epoch::DEFAULT, &object, 1, None);
-        match refusal(&pod, &node, &Amounts::read(used)) {
+        let port = Port { protocol: "TCP".into(), address: "0.0.0.0".into(), number: 80 };
+        match refusal(&pod, &node, &Amounts::read(used), &[port]) {
             Some(it) => format!("{}: {}", it.reason, it.message),
             None => "admitted".into(),
         }
@@ -90,6 +96,10 @@ mod tests {
         insta::assert_snapshot!(
             told(&json!({"nodeSelector": {"disk": "ssd"}}), &used),
             @"NodeAffinity: Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
+        );
+        insta::assert_snapshot!(
+            told(&json!({"containers": [{"ports": [{"hostPort": 80}]}]}), &used),
+            @"NodePorts: Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
         );
     }
 }

@@ -21,7 +21,14 @@ pub(super) fn defaults(pod: &mut Value) {
 /// A new pod is pending, whatever the client says.
 pub(super) fn prepare(pod: &mut Value) {
     let quality = resources::quality(&pod["spec"]);
+    let gated = !items(pod, &["spec", "schedulingGates"]).is_empty();
     pod["status"] = json!({"phase": "Pending", "qosClass": quality});
+    if gated {
+        pod["status"]["conditions"] = json!([{
+            "type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+        }]);
+    }
 }
 
 /// What is wrong with a pod.

@@ -3,6 +3,9 @@
 //! What slurmctld does with a change, as seen with 24.11 and 26.05: a number of tasks alone makes the CPUs as
 //! many as the tasks, whatever `cpus_per_task` says, so both are sent; an empty list of nodes changes
 //! nothing, a list with an empty name clears it; no more than 0 nodes means any number.
+//!
+//! The bound on tasks of a node stays what it was: a job that is given more than it should have is given
+//! back, and submitted anew.
 
 use drawbridge_core::slurm::Submission;
 
