@@ -187,7 +187,7 @@ impl Endings {
         };
         match (ending.state, outcome) {
             (State::Reading, Ok(SlurmReply::Job(found))) => {
-                ending.read(out, cluster, job, found.as_ref());
+                ending.read(out, cluster, job, found.as_deref());
             }
             // Without the note it must end all the same.
             (State::Noting, Ok(_) | Err(SlurmFault::Refused { .. })) => ending.tell(out, job, None),

@@ -194,7 +194,7 @@ pub(crate) fn heard(
     };
     match outcome? {
         SlurmReply::Job(Some(job)) if config.has(Plant::TakesEndedForLive) => {
-            Ok(SlurmReply::Job(Some(revive(job))))
+            Ok(SlurmReply::Job(Some(Box::new(revive(*job)))))
         }
         SlurmReply::Jobs(jobs) if config.has(Plant::TakesEndedForLive) => {
             Ok(SlurmReply::Jobs(jobs.into_iter().map(revive).collect()))
@@ -212,7 +212,13 @@ pub(crate) fn heard(
             nodes.extend(gone);
             Ok(SlurmReply::Nodes(nodes))
         }
-        reply => Ok(reply),
+        reply @ (SlurmReply::Submitted { .. }
+        | SlurmReply::States(_)
+        | SlurmReply::Job(_)
+        | SlurmReply::Jobs(_)
+        | SlurmReply::Nodes(_)
+        | SlurmReply::Reservations(_)
+        | SlurmReply::Done) => Ok(reply),
     }
 }
 

@@ -84,7 +84,7 @@ pub fn decode(request: &SlurmRequest, reply: &Reply<'_>) -> Result<SlurmReply, S
             // An array's number also brings its tasks; a purged job may bring an empty list.
             let jobs = whole("jobs", jobs, |job| JobSketch::from(job).try_into())?;
             let jobs: Vec<ObservedJob> = jobs;
-            SlurmReply::Job(jobs.into_iter().find(|job| job.id == *id))
+            SlurmReply::Job(jobs.into_iter().find(|job| job.id == *id).map(Box::new))
         }
         SlurmRequest::Jobs => SlurmReply::Jobs(whole(
             "jobs",

@@ -54,7 +54,7 @@ pub(super) fn variables(config: &Config, pod: &Value) -> Vec<Value> {
 fn is_rank(pod: &Value) -> bool {
     let meta = &pod["metadata"];
     let marked = |key: &&str| meta["labels"].get(key).or(meta["annotations"].get(key)).is_some();
-    INDICES.iter().any(|key| marked(&key)) || pod["spec"].get("schedulingGroup").is_some()
+    INDICES.iter().any(marked) || pod["spec"].get("schedulingGroup").is_some()
 }
 
 fn for_list(pod: &Value, list: &str) -> Vec<Value> {

@@ -122,7 +122,7 @@ impl Bridge {
         self.poller.job_answered(id, false);
         let mark = found.as_ref().and_then(|found| self.mark_of(found));
         match mark.zip(found) {
-            Some((mark, found)) => self.observe(mark, found, call),
+            Some((mark, found)) => self.observe(mark, *found, call),
             None => self.job_is_not_ours(id, call),
         }
     }

@@ -163,7 +163,17 @@ impl Workload {
             | Stage::Binding { .. }
             | Stage::Running { .. }
             | Stage::Evicting { .. } => false,
-            stage => stage.job().is_none_or(|job| {
+            stage @ (Stage::Gathering
+            | Stage::Submitting { .. }
+            | Stage::Doubtful { .. }
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Blocked { .. }
+            | Stage::Marking { .. }
+            | Stage::Waiting { .. }
+            | Stage::Revising { .. }
+            | Stage::Ending { .. }
+            | Stage::Closed) => stage.job().is_none_or(|job| {
                 // What isn't known yet may be as it was.
                 !matches!(context.standing(&self.id, job), Standing::Running | Standing::Unclear)
             }),

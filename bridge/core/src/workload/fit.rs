@@ -278,5 +278,5 @@ fn unheard(pod: &PodView) -> Option<Warning> {
     let wishes = wishes.into_iter().filter(|(is_there, _)| *is_there).map(|(_, name)| name);
     let wishes = wishes.collect::<Vec<_>>().join(", ");
     let message = explain::wishes_unheard(&wishes);
-    (!wishes.is_empty()).then(|| Warning { reason: "WishNotHeard", message, is_wish: true })
+    (!wishes.is_empty()).then_some(Warning { reason: "WishNotHeard", message, is_wish: true })
 }

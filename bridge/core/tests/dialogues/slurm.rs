@@ -140,7 +140,7 @@ impl Slurm {
                 let states = self.jobs.values().map(|job| (job.id, job.state.clone()));
                 SlurmReply::States(states.collect())
             }
-            SlurmRequest::Job(id) => SlurmReply::Job(self.jobs.get(id).cloned()),
+            SlurmRequest::Job(id) => SlurmReply::Job(self.jobs.get(id).cloned().map(Box::new)),
             SlurmRequest::Jobs => SlurmReply::Jobs(self.jobs.values().cloned().collect()),
             SlurmRequest::Cancel { job, signal } => {
                 if let Some(job) = self.jobs.get_mut(job) {
