@@ -42,7 +42,7 @@ pub enum Faults {
 impl Trial {
     /// The run that this seed stands for.
     pub fn of_seed(seed: Seed) -> Self {
-        Self { faults: Faults::Drawn(seed), shared: seed.0 % SHARED_ONE_IN == 0 }
+        Self { faults: Faults::Drawn(seed), shared: seed.0.is_multiple_of(SHARED_ONE_IN) }
     }
 
     /// A run with exactly these faults.

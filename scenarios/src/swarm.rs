@@ -141,11 +141,11 @@ impl Pulse {
 
 impl Rule {
     fn draw(random: &mut ChaCha8Rng, replicas: usize) -> Self {
-        let kind = match pick(random, &KINDS) {
-            // Nobody can be ousted who doesn't hold a lease.
-            Kind::Oust if replicas < 2 => Kind::Restart,
-            kind => kind,
-        };
+        let mut kind = pick(random, &KINDS);
+        // Nobody can be ousted who doesn't hold a lease.
+        if kind == Kind::Oust && replicas < 2 {
+            kind = Kind::Restart;
+        }
         let scope = match (kind.reach(), below(random, 6)) {
             (Reach::Watch | Reach::Webhook, _) => Scope::Everybody,
             (Reach::Request | Reach::Process, 0 | 1) => {

@@ -9,11 +9,14 @@ use crate::model::{
     prompt::Question,
 };
 
+/// Keys, each with the message that it sends.
+type Keys = &'static [(Press, fn() -> Msg)];
+
 /// What some keys do.
 #[derive(Clone, Copy)]
 pub(crate) struct Binding {
     /// Any of these, each with the message that it sends.
-    keys: &'static [(Press, fn() -> Msg)],
+    keys: Keys,
     /// The keys as the help prints them.
     pub(crate) label: &'static str,
     /// What they do.
@@ -63,12 +66,7 @@ impl Group {
     }
 }
 
-const fn binding(
-    group: Group,
-    label: &'static str,
-    does: &'static str,
-    keys: &'static [(Press, fn() -> Msg)],
-) -> Binding {
+const fn binding(group: Group, label: &'static str, does: &'static str, keys: Keys) -> Binding {
     Binding { keys, label, does, group }
 }
 

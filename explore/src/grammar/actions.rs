@@ -97,7 +97,7 @@ impl Grammar {
                 "{spec: {template: {metadata: {annotations: {version: \"2\"}}}}}".to_owned()
             }
             "PodGroup" => format!("{{spec: {{minMember: {}}}}}", 1 + number),
-            "JobSet" => format!("{{spec: {{suspend: {}}}}}", number % 2 == 0),
+            "JobSet" => format!("{{spec: {{suspend: {}}}}}", number.is_multiple_of(2)),
             _ => return self.delete_or_scale(made),
         };
         self.step(&format!(

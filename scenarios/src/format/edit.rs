@@ -155,7 +155,7 @@ fn items(lines: &[&str], block: Range<usize>) -> Vec<Range<usize>> {
     let Some(first) = inside.clone().find(|i| is_item(lines[*i])) else { return vec![] };
     let indent = indent_of(lines[first]);
     let is_first = |i: &usize| is_item(lines[*i]) && indent_of(lines[*i]) == indent;
-    let firsts: Vec<usize> = inside.clone().filter(is_first).collect();
+    let firsts: Vec<usize> = inside.filter(is_first).collect();
     let ends = firsts.iter().skip(1).map(|next| {
         let remarks = (first..*next).rev().take_while(|i| is_aside(lines[*i])).count();
         next - remarks

@@ -62,7 +62,7 @@ fn labels(pod: Object<'_>) -> BTreeMap<String, String> {
 
 fn rank(pod: Object<'_>) -> Option<u64> {
     let written = |key: &&str| pod.label(key).or_else(|| pod.annotation(key))?.parse().ok();
-    INDEXES.iter().find_map(|key| written(&key))
+    INDEXES.iter().find_map(written)
 }
 
 /// What a rank says of its program, if the scenario makes it one.

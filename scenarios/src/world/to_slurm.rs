@@ -150,15 +150,14 @@ impl World {
         http: &Request,
         fate: Option<Verdict>,
     ) -> Response {
-        match request {
-            SlurmRequest::Ping => self.ask_model(http),
-            _ if self.now < self.troubles.slurmctld => trial::no_slurmctld(),
-            request if is_question(request) => {
-                let question = || format!("{} {:?}", http.path, http.query);
-                self.stale_or(question, fate, |world| world.ask_model(http))
-            }
-            _ => self.ask_model(http),
+        if self.now < self.troubles.slurmctld && *request != SlurmRequest::Ping {
+            return trial::no_slurmctld();
         }
+        if !is_question(request) {
+            return self.ask_model(http);
+        }
+        let question = || format!("{} {:?}", http.path, http.query);
+        self.stale_or(question, fate, |world| world.ask_model(http))
     }
 
     fn ask_model(&mut self, http: &Request) -> Response {

@@ -17,7 +17,7 @@ use super::{
     KUBE_LATENCY, World,
     faults::Faults,
     outside::watch_event,
-    process::{Life, Mail, Mind},
+    process::{Life, Mail, Mind, Process},
 };
 use crate::{
     fault::{Fault, Fired, Verdict, WATCH_EVENT},
@@ -149,18 +149,38 @@ impl World {
         let now = self.now;
         let ms = |span: Span| i64::try_from(span.as_ms()).unwrap_or(i64::MAX);
         match verdict {
-            Verdict::Mishap(mishap) => return self.befall(mishap),
-            Verdict::Oust => return self.oust(),
+            Verdict::Mishap(mishap) => self.befall(mishap),
+            Verdict::Oust => self.oust(),
             // What it wanted done at this moment goes first.
-            Verdict::Restart(span) => return self.mail.push(now, Mail::Stop(life, span)),
-            _ => {}
+            Verdict::Restart(span) => self.mail.push(now, Mail::Stop(life, span)),
+            Verdict::Pause(span) => {
+                self.change(life, |process| process.paused_until = now + span);
+            }
+            Verdict::ClockAhead(span) => self.change(life, |process| process.shift_clock(ms(span))),
+            Verdict::ClockBehind(span) => {
+                self.change(life, |process| process.shift_clock(-ms(span)));
+            }
+            Verdict::Delay(_)
+            | Verdict::DelayReply(_)
+            | Verdict::Stale
+            | Verdict::Refuse(_)
+            | Verdict::LoseRequest
+            | Verdict::LoseReply
+            | Verdict::Reset
+            | Verdict::ResetReply
+            | Verdict::Duplicate(_)
+            | Verdict::Conflict
+            | Verdict::CrashBefore(_)
+            | Verdict::CrashAfter(_)
+            | Verdict::End
+            | Verdict::Gone
+            | Verdict::Mute => {}
         }
-        let Some(process) = self.alive(life) else { return };
-        match verdict {
-            Verdict::Pause(span) => process.paused_until = now + span,
-            Verdict::ClockAhead(span) => process.shift_clock(ms(span)),
-            Verdict::ClockBehind(span) => process.shift_clock(-ms(span)),
-            _ => {}
+    }
+
+    fn change(&mut self, life: Life, how: impl FnOnce(&mut Process)) {
+        if let Some(process) = self.alive(life) {
+            how(process);
         }
     }
 

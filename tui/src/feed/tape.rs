@@ -18,11 +18,8 @@ pub(super) fn run(mut reader: Reader<impl Read + Seek>, out: &Outbox) {
             Ok(None) => News::Broken(out.which, "the recording ends here".to_owned()),
             Err(error) => News::Broken(out.which, error.to_string()),
         };
-        let is_last = match &news {
-            News::Chunk(_, chunk) => chunk.ending.is_some(),
-            _ => true,
-        };
-        if !out.tell(news) || is_last {
+        let goes_on = matches!(&news, News::Chunk(_, chunk) if chunk.ending.is_none());
+        if !out.tell(news) || !goes_on {
             return;
         }
     }

@@ -1,4 +1,8 @@
 //! What is shown, and how.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the model's update says which messages come here"
+)]
 
 use super::{
     Focus, Model, columns,
@@ -164,7 +168,7 @@ impl Model {
         match sort {
             Some((name, false)) => self.say(Tone::Plain, format!("Ordered by {name}.")),
             Some((name, true)) => {
-                self.say(Tone::Plain, format!("Ordered by {name}, from the end."))
+                self.say(Tone::Plain, format!("Ordered by {name}, from the end."));
             }
             None => self.say(Tone::Plain, "In the usual order."),
         }

@@ -151,7 +151,11 @@ impl Model {
             Tab::Pods | Tab::Jobs | Tab::Nodes | Tab::Timeline | Tab::Gangs | Tab::Events => listed,
             Tab::Diff => match listed? {
                 Key::Pair(name) => self.paired(&name),
-                other => Some(other),
+                other @ (Key::Pod(_)
+                | Key::Gang(..)
+                | Key::Job(_)
+                | Key::Node(_)
+                | Key::Record(_)) => Some(other),
             },
         }?;
         let mut explanation = explain::explain(self.scene(), &key)?;

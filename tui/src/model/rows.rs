@@ -287,7 +287,7 @@ fn sorted_by<T: ?Sized>(columns: &[Column<T>], list: &List) -> Option<(&'static 
 
 /// Orders rows by the column that the user chose, if one was.
 fn sort<'a, T: 'a, L: std::borrow::Borrow<T>>(
-    items: &mut Vec<Item>,
+    items: &mut [Item],
     columns: &[Column<T>],
     scene: Scene<'a>,
     list: &List,

@@ -6,6 +6,10 @@
 //!                           ▼
 //!                News::Retold: the film is cut here, and what comes is another story
 //! ```
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the model's update says which messages come here"
+)]
 
 use drawbridge_sim::Time;
 

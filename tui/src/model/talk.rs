@@ -1,4 +1,8 @@
 //! The prompt: what is typed, and what comes of it.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the model's update says which messages come here"
+)]
 
 use super::{
     Model,

@@ -1,4 +1,8 @@
 //! Moving in time.
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the model's update says which messages come here"
+)]
 
 use drawbridge_sim::{Span, Time};
 

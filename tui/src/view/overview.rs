@@ -51,7 +51,7 @@ fn draw_cluster(screen: &Screen<'_>, load: Load, area: Rect, canvas: &mut Canvas
     );
     let memory = format!("{} GiB", of_gib(load.memory_alloc, load.memory));
     let mut lines = vec![
-        named(screen, "nodes", nodes, room),
+        named(screen, "nodes", &nodes, room),
         gauge(screen, "CPUs", load.cpus_alloc, load.cpus, None, room),
         gauge(screen, "memory", load.memory_alloc, load.memory, Some(memory), room),
     ];
@@ -81,10 +81,10 @@ fn draw_queue(screen: &Screen<'_>, load: Load, area: Rect, canvas: &mut Canvas<'
     let pods = format!("{} wait, {} run", load.pods_pending, load.pods_running);
     let over = format!("{} well, {} failed", load.pods_succeeded, load.pods_failed);
     let lines = [
-        named(screen, "jobs", jobs, room),
-        named(screen, "  ended", load.ended.to_string(), room),
-        named(screen, "pods", pods, room),
-        named(screen, "  ended", over, room),
+        named(screen, "jobs", &jobs, room),
+        named(screen, "  ended", &load.ended.to_string(), room),
+        named(screen, "pods", &pods, room),
+        named(screen, "  ended", &over, room),
     ];
     for (line, row) in lines.into_iter().zip(inside.rows()) {
         canvas.line(line, row);
@@ -156,8 +156,8 @@ fn label(screen: &Screen<'_>, name: &str) -> Span<'static> {
     Span::styled(format!("{name:<LABEL$}"), screen.theme.tone(Tone::Faint))
 }
 
-fn named(screen: &Screen<'_>, name: &str, text: String, room: usize) -> Line<'static> {
-    Line::from(vec![label(screen, name), Span::raw(fit(&text, room.saturating_sub(LABEL)))])
+fn named(screen: &Screen<'_>, name: &str, text: &str, room: usize) -> Line<'static> {
+    Line::from(vec![label(screen, name), Span::raw(fit(text, room.saturating_sub(LABEL)))])
 }
 
 /// A bar with how much of something is held.
