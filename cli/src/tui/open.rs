@@ -76,7 +76,7 @@ fn open(path: &Path, args: &TuiArgs) -> Result<Opening, Failure> {
         return open_tape(path);
     }
     let text = read(path)?;
-    Ok(scenario(path, text, args.seed, "")?)
+    scenario(path, text, args.seed, "")
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

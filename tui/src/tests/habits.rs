@@ -19,8 +19,8 @@ fn command(text: &str) -> Vec<Msg> {
     typed(Question::Command, text, Msg::Accept)
 }
 
-fn with(first: &[Msg], more: Vec<Msg>) -> Model {
-    after(&[first, &more].concat())
+fn with(first: &[Msg], more: impl IntoIterator<Item = Msg>) -> Model {
+    after(&first.iter().cloned().chain(more).collect::<Vec<_>>())
 }
 
 fn said(model: &Model) -> &str {
@@ -86,9 +86,9 @@ fn earlier_commands_come_back() {
 fn jobs_are_ordered_by_any_column_and_from_either_end() {
     let order = |more: Vec<Msg>| -> Vec<usize> {
         let model = with(&[events(SERVING), Msg::Tab(Tab::Jobs)], more);
-        let slots = model.rows.items.iter().map(|item| match item {
-            Item::Job(slot) => *slot,
-            other => unreachable!("{other:?} is no job"),
+        let slots = model.rows.items.iter().map(|item| {
+            let Item::Job(slot) = item else { unreachable!("{item:?} is no job") };
+            *slot
         });
         slots.collect()
     };

@@ -1,5 +1,7 @@
 //! What each message changes, as tables.
 
+use std::slice::from_ref;
+
 use drawbridge_sim::{Span, Time};
 
 use super::{
@@ -113,9 +115,9 @@ fn the_selection_has_moments_of_its_own() {
     let (next, before) = (Msg::Selection(true), Msg::Selection(false));
     #[rustfmt::skip]
     check(&[
-        ("its next event",        with(&[next.clone()]),                 "Pods 16@00:10:00.500 [pod mpi/ring-1]"),
+        ("its next event",        with(from_ref(&next)),                "Pods 16@00:10:00.500 [pod mpi/ring-1]"),
         ("and the one after it",  with(&[next.clone(), next.clone()]),   "Pods 18@00:10:01.000 [pod mpi/ring-1]"),
-        ("its state before",      with(&[before.clone()]),               "Pods 10@00:00:10.200 [pod mpi/ring-1]"),
+        ("its state before",      with(from_ref(&before)),               "Pods 10@00:00:10.200 [pod mpi/ring-1]"),
         ("and the one before it", with(&[before.clone(), before.clone()]), "Pods 6@00:00:10.000 [pod mpi/ring-1]"),
         ("nothing came before",   with(&[before.clone(), before.clone(), before]), "Pods 6@00:00:10.000 [pod mpi/ring-1] “Nothing happened to pod mpi/ring-1 before.”"),
         ("nothing is selected",   vec![next],                            "Overview 0@00:00:00.000 “Nothing is selected.”"),
