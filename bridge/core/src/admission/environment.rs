@@ -94,9 +94,9 @@ mod tests {
         let environment = Environment { slurm_variables: variables };
         let config = Config { environment, ..Config::as_shipped() };
         let line = |op: &Value| {
-            let names = match &op["value"] {
-                Value::Array(all) => format!("{} variables", all.len()),
-                one => one["name"].as_str().unwrap_or_default().to_owned(),
+            let names = match op["value"].as_array() {
+                Some(all) => format!("{} variables", all.len()),
+                None => op["value"]["name"].as_str().unwrap_or_default().to_owned(),
             };
             format!("{} {names}", op["path"].as_str().unwrap_or_default())
         };
