@@ -163,7 +163,7 @@ mod tests {
             "cordon",
             "uncordon",
             "scancel",
-            "requeue",
+            "scontrol",
             "reconfigure",
             "slurmNode",
             "restart",

@@ -147,8 +147,13 @@ impl Model {
         let listed = self.selected().and_then(|at| self.key_at(at));
         let key = match self.tab {
             Tab::Why => self.subject.clone(),
-            Tab::Overview => listed.or_else(|| self.subject.clone()),
-            Tab::Pods | Tab::Jobs | Tab::Nodes | Tab::Timeline | Tab::Gangs | Tab::Events => listed,
+            Tab::Overview
+            | Tab::Pods
+            | Tab::Jobs
+            | Tab::Nodes
+            | Tab::Timeline
+            | Tab::Gangs
+            | Tab::Events => listed,
             Tab::Diff => match listed? {
                 Key::Pair(name) => self.paired(&name),
                 other @ (Key::Pod(_)

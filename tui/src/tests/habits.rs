@@ -176,9 +176,30 @@ fn the_menu_offers_what_can_be_done_with_the_selection() {
         let choices = after(&msgs).menu.unwrap().choices;
         choices.iter().map(|choice| choice.text.clone()).collect::<Vec<_>>().join("\n")
     };
-    insta::assert_snapshot!(offered(Tab::Jobs, 1), @"");
-    insta::assert_snapshot!(offered(Tab::Nodes, 3), @"");
-    insta::assert_snapshot!(offered(Tab::Pods, 9), @"");
+    insta::assert_snapshot!(offered(Tab::Jobs, 1), @"
+    cancel job 2
+    change its priority …
+    hold job 2
+    what would let it start now?
+    submit a Slurm job …
+    apply a manifest …
+    the bridge crashes for 10s
+    ");
+    insta::assert_snapshot!(offered(Tab::Nodes, 3), @"
+    node compute-3 goes down
+    drain node compute-3: by hand
+    uncordon node worker-node-3
+    submit a Slurm job …
+    apply a manifest …
+    the bridge crashes for 10s
+    ");
+    insta::assert_snapshot!(offered(Tab::Pods, 9), @"
+    delete Pod web/模型训练
+    scale Deployment web …
+    submit a Slurm job …
+    apply a manifest …
+    the bridge crashes for 10s
+    ");
 }
 
 #[test]

@@ -46,16 +46,31 @@ fn why(model: &Model) -> String {
 #[test]
 fn a_newcomer_sees_why_mpi_podgroup_waits() {
     let waiting = at(recorded("mpi_podgroup"), Tab::Pods, "5m");
-    insta::assert_snapshot!(why(&waiting), @"");
+    insta::assert_snapshot!(why(&waiting), @"
+    Job 2 waits: Resources. It is next; what it asks for isn't free.
+    It asks for 16 CPUs in main, with priority 1.
+    Job 1 native holds 8 CPUs on n1, n2.
+    Free now: 2 whole nodes; 8 CPUs and 0 GPUs in all.
+    Slurm expects to start it at 365-00:00:03.000, in 364d.
+    ");
 }
 
 #[test]
 fn a_newcomer_sees_what_deadlocks_in_gang_deadlock() {
     let stuck = at(recorded("gang_deadlock"), Tab::Overview, "30m");
     let told: Vec<&str> = stuck.alerts.iter().map(|alert| alert.text.as_str()).collect();
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    Deadlock: gang plain/a holds 3 nodes and waits for 1 rank that can't be placed.
+    Deadlock: gang plain/b holds 3 nodes and waits for 1 rank that can't be placed.
+    ");
     let gang = at(stuck, Tab::Gangs, "30m");
-    insta::assert_snapshot!(why(&gang), @"");
+    insta::assert_snapshot!(why(&gang), @"
+    Only 3 of 4 ranks hold a node; no rank gets past its first barrier before all are there.
+    Without a node: a-rank-3.
+    Why: 0/6 nodes are available: 6 Insufficient cpu. no new claims to deallocate, preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod.
+    Deadlock: gang plain/b holds n2, n4, n6, and waits for ranks of its own.
+    Nobody placed the ranks as one: each pod was scheduled for itself. A PodGroup in a namespace of the bridge gets all nodes at once, or none.
+    ");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn keys_change_the_screen() {
 
 #[test]
 fn letters_in_a_prompt_are_letters() {
-    let screen = shown("/ q Enter");
+    let screen = shown("3 / q Enter");
     assert!(screen.contains("· /q"), "{screen}");
 }
 
@@ -122,7 +122,11 @@ fn what_would_let_a_gang_start_is_tried_on_copies_of_the_world() {
         Some(after) => format!("{}: after {} s", it.text, after.as_secs()),
         None => format!("{}: no", it.text),
     });
-    insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @"
+    nothing changes: no
+    job 1 native ends: after 0 s
+    it has the highest priority: no
+    ");
 }
 
 #[test]
