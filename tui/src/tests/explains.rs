@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drawbridge_scenarios::{
-    Frame,
+    Frame, NodeRow,
     recording::{Change, Chunk, Film, Still},
 };
 use drawbridge_sim::{JobId, Time};
