@@ -129,17 +129,13 @@ fn a_prompt_says_what_is_wrong_with_the_answer() {
     let mut msgs = vec![Msg::Ask(Question::Time)];
     msgs.extend(typed.chain([Msg::Accept]));
     let shown = screen(SMALL, &msgs);
-    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @"
-     go to: soon▏ `soon` is no time; write 1h30m, 00:10:00, 90 (seconds), +30s, -5m
-    ");
+    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @" go to: soon▏ `soon` is no time; write 1h30m, 00:10:00, 90 (seconds), +30s, -5m");
 }
 
 #[test]
 fn the_bar_shows_speed_time_and_event() {
     let shown = screen(SMALL, &[WAIT, Msg::Play, Msg::Speed(true)]);
-    insta::assert_snapshot!(shown.lines().nth(22).unwrap_or_default(), @"
-     ▶ play    60x  00:01:01.000 ●─────────────────────── 00:30:00.000  event 14/25
-    ");
+    insta::assert_snapshot!(shown.lines().nth(22).unwrap_or_default(), @" ▶ play    60x  00:01:01.000 ●─────────────────────── 00:30:00.000  event 14/25");
 }
 
 #[test]
@@ -148,9 +144,7 @@ fn the_bar_marks_what_was_kept_and_what_people_did() {
         LARGE,
         &[Msg::Step(Stride::Seconds(900)), Msg::Bookmark("here".to_owned()), Msg::Start],
     );
-    insta::assert_snapshot!(shown.lines().nth(38).unwrap_or_default(), @"
-     ‖ pause   30x  00:00:00.000 ●─┿─────────────────────────────◆──────────────────────────────── 00:30:00.000  event 0/25
-    ");
+    insta::assert_snapshot!(shown.lines().nth(38).unwrap_or_default(), @" ‖ pause   30x  00:00:00.000 ●─┿─────────────────────────────◆──────────────────────────────── 00:30:00.000  event 0/25");
 }
 
 #[test]
@@ -165,9 +159,7 @@ fn a_small_terminal_gets_a_polite_answer() {
 #[test]
 fn a_dead_bridge_is_on_every_screen() {
     let shown = screen(LARGE, &[events(10)]);
-    insta::assert_snapshot!(shown.lines().next().unwrap_or_default(), @"
-     1 Overview  2 Pods  3 Jobs  4 Nodes  5 Timeline  6 Gangs  7 Events  8 Why                       bridge down  ring_waits
-    ");
+    insta::assert_snapshot!(shown.lines().next().unwrap_or_default(), @" 1 Overview  2 Pods  3 Jobs  4 Nodes  5 Timeline  6 Gangs  7 Events  8 Why                       bridge down  ring_waits");
 }
 
 #[test]
