@@ -253,7 +253,7 @@ partition: slurm-bridge
         ];
         let lines: Vec<String> = table.iter().map(|text| complaint(text)).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
-        1:1: unknown key `managedNamespace` (did you mean `managedNamespaces`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, gang, countOtherPods, unsupported, volumeWaitSeconds, pollSeconds)
+        1:1: unknown key `managedNamespace` (did you mean `managedNamespaces`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, nodes, killWaitSeconds, suspendedJobs, priorityClasses, gang, devices, namespaces, environment, countOtherPods, unsupported, volumeWaitSeconds, pollSeconds)
         1:1: the file is empty (write `{}` to take every default)
         2:14: unknown value `scirpt` (did you mean `script`? allowed here: auto, script, external)
         1:12: expected `true` or `false`, found `yes` (write one of the two, without quotes)

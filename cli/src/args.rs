@@ -97,8 +97,12 @@ pub(crate) enum Command {
     /// Exit code 3 if no Slurm can be started.
     #[command(verbatim_doc_comment)]
     Lab(LabArgs),
-    /// Explore a run, forwards and backwards in time
-    Tui(TuiArgs),
+    /// Explore a run, forwards and backwards in time, and change it
+    ///
+    /// Overview, pods, jobs, nodes, a timeline, gangs, events and why each thing is as it is, at every
+    /// moment of a run. The run goes on behind the screens. `?` shows every key, docs/tui.md tells
+    /// more. Without a terminal, --press shows what the screens would be.
+    Tui(Box<crate::tui::TuiArgs>),
     /// Serve the twin to other tools, over the network
     ///
     /// A Kubernetes API server with controllers and kubelets behind it, for kubectl, helm, client
@@ -288,15 +292,6 @@ pub(crate) struct LabArgs {
     /// Run this while the Slurm is there
     #[arg(last = true)]
     pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TuiArgs {
-    /// The scenario to play
-    pub(crate) path: PathBuf,
-    /// Play with this seed instead of the scenario's own
-    #[arg(long, value_parser = seed)]
-    pub(crate) seed: Option<Seed>,
 }
 
 #[derive(Debug, clap::Args)]

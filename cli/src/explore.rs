@@ -17,7 +17,7 @@ use std::{
 };
 
 use drawbridge_explore::{
-    Outcome, Plan, Shard, Subject, Tally, Trial, explore as play, generate, judge, run,
+    Outcome, Plan, Shard, Subject, Tally, Trial, explore as play, generate, judge,
 };
 use drawbridge_scenarios::{Level, format};
 use drawbridge_sim::Seed;
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// What a run that stopped leaves for the next one.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Progress {
     /// How many tasks of the plan are done.
@@ -54,15 +54,8 @@ pub(crate) fn explore(args: &ExploreArgs) -> Result<(), Failure> {
     if !args.fault.is_empty() {
         return repeat(args, &subjects);
     }
-    let mut progress = args.resume.as_deref().map(read).transpose()?.unwrap_or_default();
-    let begun = Instant::now();
-    let (tally, done) = go(args, &subjects, progress.done, begun);
-    progress.tally.merge(&tally);
-    progress.done = done;
-    progress.elapsed_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if let Some(path) = &args.resume {
-        write(path, &progress)?;
-    }
+    let before = args.resume.as_deref().map(read).transpose()?.unwrap_or_default();
+    let progress = go(args, &subjects, &before)?;
     finish(args, &loaded, &subjects, &progress)
 }
 
@@ -89,18 +82,32 @@ impl format::Files for NoFiles {
     }
 }
 
-fn go(args: &ExploreArgs, subjects: &[Subject], done: u64, begun: Instant) -> (Tally, u64) {
-    let plan = plan(args, done);
+/// Plays what is left of the plan; with `--resume`, what is done is written down again and again.
+fn go(args: &ExploreArgs, subjects: &[Subject], before: &Progress) -> Result<Progress, Failure> {
+    let (plan, begun) = (plan(args, before.done), Instant::now());
     let until = args.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = args.workers.map_or_else(cores, usize::from);
     let bar = bar(until, &plan, subjects);
-    let result = play(subjects, &plan, threads, |tally| {
+    let sum = |tally: &Tally, done| {
+        let mut progress = before.clone();
+        progress.tally.merge(tally);
+        progress.done = done;
+        progress.elapsed_ms += u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        progress
+    };
+    let mut written = Ok(());
+    let may_go_on = |tally: &Tally| {
         tell(&bar, until, begun, tally);
         until.is_none_or(|until| begun.elapsed() < until)
+    };
+    let (tally, done) = play(subjects, &plan, threads, may_go_on, |tally, done| {
+        if let (Some(path), Ok(())) = (&args.resume, &written) {
+            written = write(path, &sum(tally, done));
+        }
     });
     bar.finish_and_clear();
-    result
+    written.map(|()| sum(&tally, done))
 }
 
 fn plan(args: &ExploreArgs, done: u64) -> Plan {
@@ -128,7 +135,7 @@ fn bar(until: Option<Duration>, plan: &Plan, subjects: &[Subject]) -> ProgressBa
 fn tell(bar: &ProgressBar, until: Option<Duration>, begun: Instant, tally: &Tally) {
     match until {
         Some(_) => bar.set_position(begun.elapsed().as_secs()),
-        None => bar.inc(1),
+        None => bar.set_position(tally.tasks),
     }
     let rate = tally.runs as f64 / begun.elapsed().as_secs_f64().max(0.001);
     bar.set_message(format!("{} runs, {rate:.0}/s, {} failed", tally.runs, tally.failed));
@@ -169,7 +176,7 @@ fn verdict(tally: &Tally) -> Result<(), Failure> {
 fn repeat(args: &ExploreArgs, subjects: &[Subject]) -> Result<(), Failure> {
     let mut failed = 0;
     for subject in subjects {
-        let (story, outcome) = story(subject, &Trial::Faults(args.fault.clone()));
+        let (story, outcome) = story(subject, &Trial::listed(args.fault.clone(), args.shared));
         failed += usize::from(!outcome.findings.is_empty());
         let found: String = outcome.findings.iter().map(|it| format!("✗ {it}\n")).collect();
         let name = &subject.scenario.name;
@@ -182,12 +189,7 @@ fn repeat(args: &ExploreArgs, subjects: &[Subject]) -> Result<(), Failure> {
 }
 
 fn story(subject: &Subject, trial: &Trial) -> (String, Outcome) {
-    let faults = match trial {
-        Trial::Faults(faults) => faults.clone(),
-        Trial::Seed(_) => run(subject, trial).fired,
-    };
-    let (mut world, mut story) = (subject.start.clone(), String::new());
-    world.list_faults(&faults);
+    let (mut world, mut story) = (trial.world(subject), String::new());
     loop {
         let more = world.step();
         let records = world.take_records();

@@ -25,7 +25,7 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
     for path in find(paths)? {
         let text = fs::read_to_string(&path)
             .map_err(|error| Failure::path(&path, error, "give a readable text file"))?;
-        let beside = Beside(path.parent().unwrap_or(Path::new(".")));
+        let beside = Beside::of(&path);
         match format::parse(&path.display().to_string(), &text, &beside) {
             Ok(scenario) => loaded.push(Loaded { path, scenario }),
             Err(error) => errors.push(error),
@@ -108,9 +108,16 @@ fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
 }
 
 /// Files that a scenario includes, relative to itself.
-struct Beside<'a>(&'a Path);
+pub(crate) struct Beside(PathBuf);
 
-impl format::Files for Beside<'_> {
+impl Beside {
+    /// Those of a scenario at this path.
+    pub(crate) fn of(path: &Path) -> Self {
+        Self(path.parent().unwrap_or(Path::new(".")).to_owned())
+    }
+}
+
+impl format::Files for Beside {
     fn read(&self, path: &str) -> Result<String, String> {
         let path = self.0.join(path);
         fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))

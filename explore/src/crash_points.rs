@@ -76,6 +76,6 @@ pub fn pairs(subject: &Subject, seed: Seed) -> (Vec<Fault>, Outcome) {
         Fault { request: ANY, nth, verdict }
     };
     let faults = vec![side(first), side(second)];
-    let outcome = run(subject, &Trial::Faults(faults.clone()));
+    let outcome = run(subject, &Trial::listed(faults.clone(), false));
     (faults, outcome)
 }

@@ -12,9 +12,11 @@
 //! Start reading at [`explore()`]. Nothing here reads a clock: whoever calls says
 //! when to stop, and the results are in the order of the plan whatever the number of threads.
 
+mod coverage;
 mod crash_points;
 mod grammar;
 mod plan;
+mod reference;
 mod shrink;
 mod subject;
 mod tally;
@@ -23,7 +25,8 @@ mod trial;
 pub use crash_points::{CrashSweep, crash_points, pairs};
 pub use grammar::generate;
 pub use plan::{Plan, Shard, Task, explore};
+pub use reference::{Circumstances, Reference};
 pub use shrink::{Shrunk, shrink};
 pub use subject::Subject;
 pub use tally::{Failure, Tally};
-pub use trial::{Outcome, Trial, judge, run};
+pub use trial::{Faults, Outcome, Trial, judge, run};

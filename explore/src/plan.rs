@@ -1,7 +1,8 @@
 //! Which runs there are, in which order, and who plays them.
 //!
 //! ```text
-//!   index:   0 …            crash points of each scenario, in slices
+//!   index:   0 …            each scenario undisturbed
+//!            …              crash points of each scenario, in slices
 //!            …              pairs, one of each scenario for each seed
 //!            …              seeds: for each seed, each scenario
 //!   threads: whoever is free takes the next index; the tally doesn't care about the order
@@ -58,6 +59,11 @@ impl Shard {
 /// A piece of work: one run, or a slice of crash points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
+    /// Nothing goes wrong.
+    Undisturbed {
+        /// Which subject.
+        subject: usize,
+    },
     /// This part of the crash points of the subject of this number.
     CrashPoints {
         /// Which subject.
@@ -86,6 +92,10 @@ impl Plan {
     pub fn task(&self, subjects: &[Subject], index: u64) -> Option<Task> {
         let n = subjects.len() as u64;
         let subject = |at: u64| usize::try_from(at % n.max(1)).unwrap_or_default();
+        if index < n {
+            return Some(Task::Undisturbed { subject: subject(index) });
+        }
+        let index = index - n;
         let slices = if self.crash_points.is_some() { n * SLICES } else { 0 };
         if index < slices {
             return Some(Task::CrashPoints {
@@ -109,12 +119,16 @@ impl Plan {
     pub fn len(&self, subjects: &[Subject]) -> u64 {
         let n = subjects.len() as u64;
         let slices = if self.crash_points.is_some() { SLICES } else { 0 };
-        n.saturating_mul(slices.saturating_add(self.pairs).saturating_add(self.seeds))
+        n.saturating_mul((1 + slices).saturating_add(self.pairs).saturating_add(self.seeds))
     }
 
     fn perform(&self, subjects: &[Subject], index: u64, task: Task) -> Tally {
-        let mut tally = Tally::default();
+        let mut tally = Tally { tasks: 1, ..Tally::default() };
         match task {
+            Task::Undisturbed { subject } => {
+                let (subject, trial) = (&subjects[subject], Trial::listed(vec![], false));
+                tally.add(index, &subject.scenario.name, &trial, &run(subject, &trial));
+            }
             Task::CrashPoints { subject, slice } => {
                 let subject = &subjects[subject];
                 let most = self.crash_points.unwrap_or_default();
@@ -125,14 +139,14 @@ impl Plan {
             Task::Pair { subject, seed } => {
                 let subject = &subjects[subject];
                 let (faults, outcome) = pairs(subject, seed);
-                let repeat = repeat(&Trial::Faults(faults));
+                let trial = Trial::listed(faults, false);
                 tally.pairs = 1;
-                tally.add(index, &subject.scenario.name, repeat, &outcome);
+                tally.add(index, &subject.scenario.name, &trial, &outcome);
             }
             Task::Swarm { subject, seed } => {
-                let (subject, trial) = (&subjects[subject], Trial::Seed(seed));
+                let (subject, trial) = (&subjects[subject], Trial::of_seed(seed));
                 let outcome = run(subject, &trial);
-                tally.add(index, &subject.scenario.name, repeat(&trial), &outcome);
+                tally.add(index, &subject.scenario.name, &trial, &outcome);
             }
         }
         tally
@@ -144,47 +158,47 @@ impl Plan {
         tally.effects.insert(name.clone(), sweep.effects);
         tally.crash_points.insert(name.clone(), sweep.runs.len() as u64);
         for (fault, outcome) in sweep.runs {
-            tally.add(index, name, repeat(&Trial::Faults(vec![fault])), &outcome);
+            tally.add(index, name, &Trial::listed(vec![fault], false), &outcome);
         }
     }
 }
 
-/// The arguments that repeat a trial.
-pub(crate) fn repeat(trial: &Trial) -> String {
-    match trial {
-        Trial::Seed(seed) => format!("--first-seed {seed} --seeds 1 --no-crash-points"),
-        Trial::Faults(faults) => {
-            let faults: Vec<_> = faults.iter().map(|fault| format!("--fault '{fault}'")).collect();
-            faults.join(" ")
-        }
-    }
-}
+/// How many tasks are done between two words on how far it is.
+const CHUNK: u64 = 64;
 
-/// Plays a plan on so many threads, as long as it may go on. Says how far it got: every task before that
-/// is done.
+/// Plays a plan on so many threads, as long as it may go on. `done` hears how far it is: every task before
+/// that is done. So does whoever calls.
 pub fn explore(
     subjects: &[Subject],
     plan: &Plan,
     threads: usize,
     may_go_on: impl Fn(&Tally) -> bool + Sync,
+    mut done: impl FnMut(&Tally, u64),
 ) -> (Tally, u64) {
-    let next = AtomicU64::new(plan.done);
     let total = Mutex::new(Tally::default());
     let lock = || total.lock().unwrap_or_else(PoisonError::into_inner);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                while may_go_on(&lock()) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(task) = plan.task(subjects, index) else { break };
-                    if index % plan.shard.of.max(1) == plan.shard.index {
-                        let tally = plan.perform(subjects, index, task);
-                        lock().merge(&tally);
+    let (mut from, end) = (plan.done, plan.len(subjects));
+    while from < end && may_go_on(&lock()) {
+        let next = AtomicU64::new(from);
+        let until = end.min(from + CHUNK * plan.shard.of.max(1));
+        std::thread::scope(|scope| {
+            for _ in 0..threads.max(1) {
+                scope.spawn(|| {
+                    while may_go_on(&lock()) {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let task = plan.task(subjects, index).filter(|_| index < until);
+                        let Some(task) = task else { break };
+                        if index % plan.shard.of.max(1) == plan.shard.index {
+                            let tally = plan.perform(subjects, index, task);
+                            lock().merge(&tally);
+                        }
                     }
-                }
-            });
-        }
-    });
-    let done = next.into_inner().min(plan.len(subjects));
-    (total.into_inner().unwrap_or_else(PoisonError::into_inner), done)
+                });
+            }
+        });
+        // Whoever took a task has done it, also if he was told to stop then.
+        from = next.into_inner().min(until);
+        done(&lock(), from);
+    }
+    (total.into_inner().unwrap_or_else(PoisonError::into_inner), from.min(end))
 }

@@ -26,8 +26,13 @@ pub struct Shrunk {
 }
 
 /// Makes a failure small within so many tries. `None` if it can't be had from a list of its faults.
-pub fn shrink(subject: &Subject, outcome: &Outcome, tries_max: u64) -> Option<Shrunk> {
-    let mut search = Search { kinds: kinds(&outcome.findings), tries: 0, tries_max };
+pub fn shrink(
+    subject: &Subject,
+    shared: bool,
+    outcome: &Outcome,
+    tries_max: u64,
+) -> Option<Shrunk> {
+    let mut search = Search { kinds: kinds(&outcome.findings), shared, tries: 0, tries_max };
     let mut faults = outcome.fired.clone();
     let mut findings = search.fails(subject, &faults)?;
     search.fewer_faults(subject, &mut faults, &mut findings);
@@ -38,6 +43,7 @@ pub fn shrink(subject: &Subject, outcome: &Outcome, tries_max: u64) -> Option<Sh
 
 struct Search {
     kinds: Vec<String>,
+    shared: bool,
     tries: u64,
     tries_max: u64,
 }
@@ -49,7 +55,7 @@ impl Search {
             return None;
         }
         self.tries += 1;
-        let outcome = run(subject, &Trial::Faults(faults.to_vec()));
+        let outcome = run(subject, &Trial::listed(faults.to_vec(), self.shared));
         let same = kinds(&outcome.findings).iter().any(|kind| self.kinds.contains(kind));
         same.then_some(outcome.findings)
     }

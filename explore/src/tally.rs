@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_core::STAGES;
-use drawbridge_scenarios::{
-    NEWS,
-    fault::{REQUESTS, VERDICTS},
-};
 use drawbridge_sim::fnv1a;
 use serde::{Deserialize, Serialize};
 
-use crate::trial::Outcome;
+use crate::{
+    coverage::{meetings, strikes},
+    trial::{Outcome, Trial},
+};
 
 /// How many failures are kept; the others are counted.
 const FAILURES_KEPT: usize = 20;
@@ -19,6 +17,8 @@ const FAILURES_KEPT: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
+    /// Tasks of the plan that are done.
+    pub tasks: u64,
     /// Runs that were played.
     pub runs: u64,
     /// Those of them in which a fault struck and a workload finished all the same.
@@ -55,6 +55,8 @@ pub struct Failure {
     pub scenario: String,
     /// What the command line has to say to repeat it.
     pub repeat: String,
+    /// Whether several replicas shared the work.
+    pub shared: bool,
     /// What is wrong.
     pub findings: Vec<String>,
     /// The faults that struck.
@@ -63,7 +65,8 @@ pub struct Failure {
 
 impl Tally {
     /// Adds one run.
-    pub fn add(&mut self, index: u64, scenario: &str, repeat: String, outcome: &Outcome) {
+    pub fn add(&mut self, index: u64, scenario: &str, trial: &Trial, outcome: &Outcome) {
+        let repeat = trial.repeat();
         self.runs += 1;
         self.counted += u64::from(outcome.counts());
         self.virtual_ms += outcome.length.as_ms();
@@ -82,6 +85,7 @@ impl Tally {
                 index,
                 scenario: scenario.to_owned(),
                 repeat,
+                shared: trial.shared,
                 findings: outcome.findings.clone(),
                 faults: outcome.fired.iter().map(ToString::to_string).collect(),
             });
@@ -93,6 +97,7 @@ impl Tally {
     pub fn merge(&mut self, other: &Self) {
         // Destructured so that a new number can't be forgotten here.
         let Self {
+            tasks,
             runs,
             counted,
             failed,
@@ -106,6 +111,7 @@ impl Tally {
             failures,
             digest,
         } = other;
+        self.tasks += tasks;
         self.runs += runs;
         self.counted += counted;
         self.failed += failed;
@@ -123,42 +129,22 @@ impl Tally {
 
     /// Faults that could strike and never did, as `request verdict`.
     pub fn faults_never_tried(&self) -> Vec<String> {
-        let all = REQUESTS.iter().skip(1).flat_map(|request| {
-            VERDICTS
-                .iter()
-                .filter(|verdict| fits(request, verdict))
-                .map(move |verdict| (request, verdict))
-        });
-        let all = all.map(|(request, verdict)| format!("{request} {verdict}"));
-        all.filter(|name| !self.faults.contains_key(name)).collect()
+        strikes().filter(|name| !self.faults.contains_key(name)).collect()
     }
 
-    /// What the bridge never met in which state, as `stage / news`.
+    /// How many faults × requests and how many states × news there are.
+    pub fn possible() -> (usize, usize) {
+        (strikes().count(), meetings().count())
+    }
+
+    /// What the bridge could meet in which state and never did, as `state / news`.
     pub fn never_seen(&self) -> Vec<String> {
-        let all = STAGES.iter().flat_map(|stage| NEWS.iter().map(move |news| (stage, news)));
-        // A life begins without workloads, and a workload that is closed is forgotten.
-        let all = all.filter(|(stage, news)| **stage != "closed" && **news != "started");
-        let all = all.map(|(stage, news)| format!("{stage} / {news}"));
-        all.filter(|name| !self.seen.contains_key(name)).collect()
+        meetings().filter(|name| !self.seen.contains_key(name)).collect()
     }
 
     fn keep_few(&mut self) {
         self.failures.sort();
         self.failures.truncate(FAILURES_KEPT);
-    }
-}
-
-/// Whether a fault of this kind can strike requests of this kind.
-fn fits(request: &str, verdict: &str) -> bool {
-    match (request, verdict) {
-        ("watch.event", verdict) => matches!(verdict, "delay" | "end" | "gone" | "mute"),
-        ("webhook", verdict) => verdict == "refuse",
-        (_, "end" | "gone" | "mute") => false,
-        ("kube.watch", verdict) => !matches!(
-            verdict,
-            "delayReply" | "loseRequest" | "loseReply" | "resetReply" | "duplicate"
-        ),
-        _ => true,
     }
 }
 

@@ -7,9 +7,12 @@ use drawbridge_core::{Plant, config::Config};
 use drawbridge_scenarios::{Scenario, format, run};
 
 /// Each scenario in `scenarios/incidents`, with the guard that it shows.
-const INCIDENTS: [(&str, Plant); 8] = [
+const INCIDENTS: [(&str, Plant); 11] = [
+    ("bridge_42_more_candidates_than_nodes", Plant::RequiresCandidates),
+    ("bridge_48_native_job_beside_pods", Plant::TakesWholeNodes),
     ("bridge_52_foreign_nodes", Plant::AsksForEveryNode),
     ("bridge_9b10_only_not_found", Plant::BelievesNoAbsence),
+    ("bridge_9b4_full_in_kubernetes", Plant::NeedsRoomToQueue),
     ("bridge_9b7_removal_flaps", Plant::UndrainsWhatItRemoves),
     ("bridge_9b8_endless_recreation", Plant::ComparesAnotherSize),
     ("bridge_9b9_ended_taken_for_live", Plant::TakesEndedForLive),

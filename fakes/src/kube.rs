@@ -385,6 +385,12 @@ impl KubeApi {
         self.store.version()
     }
 
+    /// Forgets what happened so far, as a server that starts again does: watches from before have to
+    /// list again.
+    pub fn forget_history(&mut self) {
+        self.store.forget_history();
+    }
+
     /// What was written since the last call, in order.
     pub fn take_changes(&mut self) -> Vec<Change> {
         self.store.take_changes()

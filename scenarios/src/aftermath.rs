@@ -2,10 +2,11 @@
 //! still waits has a true reason.
 //!
 //! ```text
-//!   pod ended?          ──▶ our finalizer is off
+//!   pod ended?          ──▶ our finalizer is off, unless its gang goes on
 //!   pod bound?          ──▶ its job lives
-//!   pod waits?          ──▶ its job waits too, and says why
-//!   node not cordoned?  ──▶ not drained by us
+//!   pod waits?          ──▶ its job waits too, and says why; or why there is none
+//!   node cordoned?      ──▶ drained; not cordoned? ──▶ not drained by us
+//!   node of Slurm's?    ──▶ has our taint, where taints are wanted
 //! ```
 //!
 //! Judged without knowing what happened before, so it holds after any faults. What a run without
@@ -13,10 +14,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_core::names::{FINALIZER, REASON_PREFIX};
-use drawbridge_sim::{JobId, JobState};
+use drawbridge_core::names::{FINALIZER, MANAGED_TAINT, REASON_PREFIX};
+use drawbridge_sim::{JobId, JobState, Span, Time};
 
-use crate::{laws::mark, object::Object, world::World};
+use crate::{laws::mark, names::Names, object::Object, world::World};
 
 /// What is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,12 @@ pub struct Aftermath {
     pub outcomes: BTreeMap<String, BTreeMap<String, u64>>,
     /// Pods of ours that ended by themselves, over the whole run.
     pub finished: u64,
+    /// When the last of them did.
+    pub last_finish: Time,
+    /// How long they ran, all together.
+    pub work: Span,
+    /// How long somebody of ours waited, from his creation to his binding, at most.
+    pub longest_wait: Span,
 }
 
 /// One thing that is wrong.
@@ -77,6 +84,14 @@ impl Aftermath {
     }
 }
 
+/// Whether this can be why a pod has no job. That Slurm can't be reached isn't true at the end, and a job
+/// that it names would be there.
+fn is_told(said: &str) -> bool {
+    !["nothing", "Slurm job ", "Slurm can't take", "Slurm no longer knows", "Slurm put job"]
+        .iter()
+        .any(|words| said.starts_with(words))
+}
+
 /// Who waits for room waits rightly: who came first may depend on the faults.
 fn standing(pod: Object<'_>) -> &'static str {
     if pod.phase() == "Failed" { "failed" } else { "well" }
@@ -106,8 +121,16 @@ impl World {
         }
         aftermath.findings.extend(self.judge_nodes());
         let ours = rows.iter().filter(|row| row.scheduler == config.scheduler_name);
-        let finished = ours.filter(|row| row.started_ms.is_some() && row.finished_ms.is_some());
-        aftermath.finished = finished.count() as u64;
+        for row in ours {
+            if let Some(bound) = row.bound_ms {
+                aftermath.longest_wait = aftermath.longest_wait.max(bound - row.created_ms);
+            }
+            if let (Some(started), Some(finished)) = (row.started_ms, row.finished_ms) {
+                aftermath.finished += 1;
+                aftermath.work = aftermath.work + (finished - started);
+                aftermath.last_finish = aftermath.last_finish.max(finished);
+            }
+        }
         aftermath
     }
 
@@ -120,7 +143,8 @@ impl World {
         let job = self.live_job_of(pod);
         let said = || pod.waits_because().unwrap_or("nothing");
         match (pod.is_terminal(), pod.node()) {
-            (true, _) if pod.has_finalizer(FINALIZER) => {
+            // The job of a gang holds its nodes until the last pod has ended.
+            (true, _) if pod.has_finalizer(FINALIZER) && job.is_none() => {
                 found("has ended with our finalizer on it", String::new())
             }
             (true, _) => None,
@@ -132,6 +156,8 @@ impl World {
             (false, None) if is_gated || pod.is_terminating() => None,
             (false, None) => match job {
                 None if self.lacks_members(pod) => None,
+                // It was refused, or waits for somebody: whether rightly, the reference model knows.
+                None if is_told(said()) => None,
                 None => found("waits without a job", format!(", which says {}", said())),
                 Some((job, JobState::Running)) => {
                     found("waits although its job runs", format!(", job {job}"))
@@ -174,19 +200,43 @@ impl World {
         word == "None" || pod.waits_because().is_some_and(|said| said.contains(word))
     }
 
+    /// Slurm's names of nodes to Kubernetes' names, by the evidence that is there now.
+    fn names_now(&self) -> BTreeMap<String, String> {
+        let (api, mut names) = (self.cluster().api(), Names::default());
+        api.list("nodes").for_each(|node| names.learn_node(Object(node)));
+        let pods = api.list("pods").map(|pod| Object(pod));
+        for pod in pods.filter(|pod| !pod.is_terminal()) {
+            names.learn_worker(pod);
+        }
+        names.by_slurm().clone()
+    }
+
+    /// Whether a node of Slurm's is kept for the bridge's pods, or needn't be.
+    fn is_tainted(&self, node: Object<'_>) -> bool {
+        let is_wanted = self.config().is_some_and(|config| config.taint_nodes);
+        let taints = node.at(&["spec", "taints"]).and_then(serde_json::Value::as_array);
+        let ours = |taint: &serde_json::Value| taint["key"] == MANAGED_TAINT;
+        !is_wanted || taints.is_some_and(|taints| taints.iter().any(ours))
+    }
+
     fn judge_nodes(&self) -> Vec<Finding> {
-        let names = self.kube_names();
+        let names = self.names_now();
         let mut findings = vec![];
         for node in self.slurm().ctld().nodes() {
             let kube = names.get(node.name().as_str());
             let kube = kube.and_then(|name| self.cluster().api().get("nodes", "", name));
             let Some(kube) = kube.map(|node| Object(node)) else { continue };
             let reason = node.reason.as_ref().map_or("", |reason| reason.text.as_str());
-            if node.is_drained() && reason.starts_with(REASON_PREFIX) && !kube.is_cordoned() {
-                let with = format!("node {}", node.name());
-                let what = "is drained by us and not cordoned";
-                findings.push(Finding { what, with, detail: reason.to_owned() });
-            }
+            let is_ours = reason.starts_with(REASON_PREFIX);
+            let what = match (kube.is_cordoned(), node.is_drained()) {
+                (false, true) if is_ours => Some("is drained by us and not cordoned"),
+                (true, false) if !node.is_down() => Some("is cordoned and not drained"),
+                _ if !self.is_tainted(kube) => Some("has no taint of ours"),
+                (true | false, true | false) => None,
+            };
+            let with = format!("node {}", node.name());
+            let detail = reason.to_owned();
+            findings.extend(what.map(|what| Finding { what, with, detail }));
         }
         findings
     }

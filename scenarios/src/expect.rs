@@ -17,7 +17,7 @@ mod pods;
 mod rows;
 
 use drawbridge_sim::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use amount::Amount;
 pub use glob::{Glob, PodGlob};
@@ -71,7 +71,7 @@ pub enum Check {
 }
 
 /// What came of an expectation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The sentence.
     pub text: String,

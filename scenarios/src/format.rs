@@ -11,6 +11,7 @@
 mod behaviours;
 mod build;
 mod duration;
+mod edit;
 mod error;
 mod expectations;
 mod fields;
@@ -30,6 +31,7 @@ mod timeline;
 use serde_json::Value;
 
 pub use duration::Lasting;
+pub use edit::{retold, slurm_conf, with_slurm_conf};
 pub use error::ScenarioError;
 
 use crate::scenario::Scenario;

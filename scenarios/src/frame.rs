@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_sim::{JobId, Time};
-use serde::Serialize;
+use drawbridge_sim::{JobId, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Everything there is to see at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ pub struct Frame {
 }
 
 /// One pod.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodRow {
     /// Its namespace.
@@ -53,6 +53,12 @@ pub struct PodRow {
     pub gang: Option<String>,
     /// Controller at the top of its owners, as `Deployment/web`.
     pub owner: Option<String>,
+    /// Its place among the ranks, where its labels say so; elsewhere names order them.
+    pub rank: Option<u64>,
+    /// The MPI program that it is a rank of.
+    pub mpi: Option<MpiRow>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
     /// Scheduler that it names.
     pub scheduler: String,
     /// What the bridge says of it in conditions of its own: `SlurmSuspended=True: …`.
@@ -69,8 +75,22 @@ pub struct PodRow {
     pub finished_ms: Option<Time>,
 }
 
+/// What a rank says of its MPI program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MpiRow {
+    /// Ranks of one namespace with the same name here are one program.
+    pub program: String,
+    /// How many ranks it has.
+    pub ranks: u32,
+    /// What the rank last said at the barrier: `3 of 4 ranks are here`.
+    pub barrier: Option<String>,
+    /// Whether it has met all the others.
+    pub met: bool,
+}
+
 /// One Slurm job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobRow {
     /// Its number.
@@ -91,8 +111,24 @@ pub struct JobRow {
     pub nodes: String,
     /// CPUs asked for or allocated.
     pub cpus: u32,
+    /// Fewest nodes that it asks for.
+    pub min_nodes: u32,
+    /// Tasks that it asks for.
+    pub tasks: u32,
+    /// How long it may run; `None` is without a limit.
+    pub time_limit_ms: Option<Span>,
+    /// Its quality of service, where it names one.
+    pub qos: Option<String>,
+    /// What it waits for, as scontrol prints it: `afterok:7`.
+    pub dependency: Option<String>,
     /// Priority.
     pub priority: u32,
+    /// The parts of its priority, as sprio names them; none where priorities aren't weighed.
+    pub factors: Vec<(String, i64)>,
+    /// When backfill expects to start it.
+    pub expected_start_ms: Option<Time>,
+    /// Started by backfill, past a job that waited.
+    pub backfilled: bool,
     /// Submitted by the bridge for a workload.
     pub bridged: bool,
     /// When it was submitted.
@@ -106,7 +142,7 @@ pub struct JobRow {
 }
 
 /// One machine, with both of its names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeRow {
     /// Kubernetes name, or Slurm's where Kubernetes has no such node.
@@ -119,6 +155,10 @@ pub struct NodeRow {
     pub reason: Option<String>,
     /// Cordoned in Kubernetes.
     pub cordoned: bool,
+    /// Partitions that it belongs to.
+    pub partitions: Vec<String>,
+    /// The switch or rack that it hangs on, where that is known.
+    pub switch: Option<String>,
     /// What the bridge says of it in conditions: `SlurmSchedulable=False: …`.
     pub conditions: Vec<String>,
     /// Its taints: `slinky.slurm.net/managed-node=slurm-bridge-scheduler:NoExecute`.

@@ -18,7 +18,10 @@
 //! | I8 | no workload waits for the bridge because of another | [`bounds`] |
 //! | I9 | the reason on the pod is what Slurm said not long ago | [`bounds`] |
 //! | I10 | a pod is bound where its volumes are, and no port of a node is taken twice | [`places`] |
+//! | I11 | a job that runs has its pods bound soon | [`bounds`] |
+//! | I12 | a job whose pods are over ends soon, and not before | [`bounds`] |
 
+mod ability;
 mod bindings;
 mod bounds;
 mod devices;
@@ -28,7 +31,7 @@ mod places;
 
 use drawbridge_core::{Effect, Input, SlurmReply};
 use drawbridge_fakes::{Change, KubeApi};
-use drawbridge_sim::{Fact, Slurmctld, Time};
+use drawbridge_sim::{Fact, Slurmctld, Span, Time};
 
 pub(crate) use self::ownership::mark;
 use self::{
@@ -90,27 +93,35 @@ impl Laws {
     }
 
     pub(crate) fn bridge_up(&mut self, now: Time) {
-        self.bounds.bridge_up(now);
+        self.bounds.able.bridge_up(now);
     }
 
     pub(crate) fn bridge_down(&mut self) {
-        self.bounds.bridge_down();
+        self.bounds.able.bridge_down();
     }
 
     /// Whether the bridge can reach Slurm at all: while it can't, nobody can ask more of it.
     pub(crate) fn slurm_within_reach(&mut self, now: Time, within_reach: bool) {
-        self.bounds.slurm_within_reach(now, within_reach);
+        self.bounds.able.slurm_within_reach(now, within_reach);
     }
 
-    /// Something went wrong that isn't the bridge's fault: until then, nobody can ask more of it.
-    pub(crate) fn disturbed_until(&mut self, until: Time) {
-        self.bounds.disturbed_until(until);
+    /// Something went wrong that isn't the bridge's fault, and lasts so long.
+    pub(crate) fn disturbed(&mut self, at: Time, lasts: Span) {
+        self.bounds.able.disturbed(at, lasts);
+    }
+
+    /// How long the bridge suffered from what went wrong.
+    pub(crate) fn disturbed_for(&self) -> Span {
+        self.bounds.able.disturbed_for()
     }
 
     /// The bridge heard something, in this life of its, where replies may overtake each other.
     pub(crate) fn told(&mut self, life: Option<Life>, input: &Input) {
         let Input::SlurmReplied { call, outcome: Ok(reply) } = input else { return };
         let asked = life.map(|life| (life, *call));
+        if let Some(life) = life {
+            self.ownership.told(life, *call, reply);
+        }
         match reply {
             SlurmReply::Job(Some(job)) => self.bindings.observed(asked, job),
             SlurmReply::Jobs(jobs) => {
@@ -126,16 +137,25 @@ impl Laws {
     }
 
     /// The bridge sends a request.
-    pub(crate) fn sends(&mut self, effect: &Effect) {
-        if let Effect::Kube { request, .. } = effect {
-            self.bindings.sends(request);
+    pub(crate) fn sends(&mut self, life: Life, effect: &Effect, slurm: &Slurmctld) {
+        match effect {
+            Effect::Kube { request, .. } => self.bindings.sends(request, slurm),
+            Effect::Slurm { request, .. } => {
+                self.ownership.sends(life, effect);
+                self.findings.extend(self.bounds.sends(request));
+            }
+            Effect::KubeWatch { .. }
+            | Effect::Unwatch { .. }
+            | Effect::WakeAt(_)
+            | Effect::StepDown
+            | Effect::Exit => {}
         }
     }
 
     /// A request of the bridge is about to be performed.
-    pub(crate) fn arrives(&mut self, effect: &Effect, slurm: &Slurmctld) {
+    pub(crate) fn arrives(&mut self, now: Time, life: Life, effect: &Effect, slurm: &Slurmctld) {
+        self.findings.extend(self.ownership.arrives(now, life, effect, slurm));
         if let Effect::Slurm { request, .. } = effect {
-            self.findings.extend(self.ownership.check(request, slurm));
             self.bounds.requested(request);
         }
     }

@@ -4,10 +4,11 @@
 //!   *.yaml ──format──▶ Scenario ──World──▶ records, frames ──expect, laws──▶ Report
 //! ```
 //!
-//! [`run`] plays a scenario and judges it; [`Recording`] plays it so that every moment can be seen
+//! [`run`] plays a scenario and judges it; [`recording`] plays it so that every moment can be seen
 //! again. The world itself starts at [`World::step`].
 
 mod aftermath;
+mod ends;
 pub mod expect;
 pub mod fault;
 pub mod format;
@@ -17,7 +18,7 @@ mod log;
 mod names;
 mod object;
 mod record;
-mod recording;
+pub mod recording;
 mod report;
 mod rows;
 mod scenario;
@@ -26,13 +27,14 @@ pub mod wire;
 mod world;
 
 pub use aftermath::{Aftermath, Finding};
+pub use ends::{End, KINDS};
 pub use format::ScenarioError;
-pub use frame::{Frame, JobRow, NodeRow, PodRow};
+pub use frame::{Frame, JobRow, MpiRow, NodeRow, PodRow};
 pub use record::{Actor, Level, Record, Subject};
-pub use recording::Recording;
 pub use report::{Report, Run, run};
 pub use scenario::{
-    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, Scenario, Scontrol, Step,
+    Action, Crash, CrashPoint, EffectKind, JobVerb, NodeChange, ObjectRef, RestState, Scenario,
+    Scontrol, Step, TokenState,
 };
 pub use swarm::Swarm;
 pub use world::{

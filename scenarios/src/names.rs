@@ -10,6 +10,7 @@ use crate::object::Object;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     by_kube: BTreeMap<String, BTreeSet<String>>,
+    by_slurm: BTreeMap<String, String>,
 }
 
 impl Names {
@@ -19,16 +20,22 @@ impl Names {
         self.insert(node.name(), label.unwrap_or(node.name()));
     }
 
-    /// Learns from a pod, if it is a NodeSet's worker that runs somewhere.
-    pub(crate) fn learn_worker(&mut self, pod: Object<'_>) {
+    /// Learns from a pod, if it is a NodeSet's worker that runs somewhere. Returns whether it is.
+    pub(crate) fn learn_worker(&mut self, pod: Object<'_>) -> bool {
         let label = pod.text(&["metadata", "labels", "nodeset.slinky.slurm.net/pod-hostname"]);
-        if let (Some(slurm_name), Some(node)) = (label, pod.node()) {
-            self.insert(node, slurm_name);
-        }
+        let (Some(slurm_name), Some(node)) = (label, pod.node()) else { return false };
+        self.insert(node, slurm_name);
+        true
     }
 
     fn insert(&mut self, kube: &str, slurm: &str) {
-        self.by_kube.entry(kube.to_owned()).or_default().insert(slurm.to_owned());
+        if self.by_kube.entry(kube.to_owned()).or_default().insert(slurm.to_owned()) {
+            // Of several that claim to be it, the last by name is.
+            let last = self.by_slurm.entry(slurm.to_owned()).or_default();
+            if last.as_str() < kube {
+                kube.clone_into(last);
+            }
+        }
     }
 
     /// The names that Slurm may know a Kubernetes node by.
@@ -37,10 +44,7 @@ impl Names {
     }
 
     /// Slurm's names to Kubernetes' names.
-    pub(crate) fn by_slurm(&self) -> BTreeMap<&str, &str> {
-        let pairs = self.by_kube.iter();
-        pairs
-            .flat_map(|(kube, all)| all.iter().map(|slurm| (slurm.as_str(), kube.as_str())))
-            .collect()
+    pub(crate) const fn by_slurm(&self) -> &BTreeMap<String, String> {
+        &self.by_slurm
     }
 }

@@ -180,6 +180,19 @@ impl<'a> Object<'a> {
         Some((owner["uid"].as_str()?, name))
     }
 
+    /// Who last wrote it, as its managed fields say; nobody if they don't.
+    pub(crate) fn last_writer(self) -> &'a str {
+        let fields = self.at(&["metadata", "managedFields"]).and_then(Value::as_array);
+        let last = fields.into_iter().flatten().max_by_key(|it| it["time"].as_str());
+        last.and_then(|it| it["manager"].as_str()).unwrap_or_default()
+    }
+
+    /// When the last of a pod's containers ended.
+    pub(crate) fn ended_at(self) -> Option<&'a str> {
+        let all = self.at(&["status", "containerStatuses"])?.as_array()?;
+        all.iter().filter_map(|it| it["state"]["terminated"]["finishedAt"].as_str()).max()
+    }
+
     pub(crate) fn is_cordoned(self) -> bool {
         self.at(&["spec", "unschedulable"]) == Some(&Value::Bool(true))
     }

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use drawbridge_sim::{JobId, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Counts from 0.
     pub seq: u64,
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 /// Who did something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Actor {
     /// The person in the scenario: steps.
@@ -46,7 +46,7 @@ pub enum Actor {
 }
 
 /// How much a record matters to a reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
     /// Part of the story.
@@ -56,7 +56,7 @@ pub enum Level {
 }
 
 /// What a record is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Subject {
     /// A pod.

@@ -93,7 +93,7 @@ pub fn run(scenario: &Scenario, seed: Seed) -> Run {
 /// A scenario that is being played: what happened so far, and what is expected yet.
 pub(crate) struct Play<'a> {
     scenario: &'a Scenario,
-    judge: Judge<'a>,
+    judge: Judge,
     records: Vec<Record>,
 }
 
@@ -147,18 +147,30 @@ fn report(scenario: &Scenario, seed: Seed, world: &World, expectations: Vec<Outc
 }
 
 /// Looks at each expectation when its time has come.
-struct Judge<'a> {
-    waiting: Vec<(usize, &'a Expectation)>,
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    waiting: Vec<(usize, Expectation)>,
     outcomes: BTreeMap<usize, Outcome>,
 }
 
-impl<'a> Judge<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        Self { waiting: scenario.expect.iter().enumerate().collect(), outcomes: BTreeMap::new() }
+impl Judge {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        let waiting = scenario.expect.iter().cloned().enumerate().collect();
+        Self { waiting, outcomes: BTreeMap::new() }
+    }
+
+    /// What is expected after a time: what came before has been judged.
+    pub(crate) fn after(scenario: &Scenario, at: Time) -> Self {
+        let mut judge = Self::new(scenario);
+        judge.waiting.retain(|(_, it)| match it.at {
+            When::At(when) => at < when,
+            When::End => true,
+        });
+        judge
     }
 
     /// The world's next event is at `next`: whatever is expected before it is looked at now.
-    fn before(&mut self, next: Option<Time>, world: &World, records: &[Record]) {
+    pub(crate) fn before(&mut self, next: Option<Time>, world: &World, records: &[Record]) {
         let is_due = |when: When| match (when, next) {
             (_, None) => true,
             (When::At(at), Some(next)) => at < next,
@@ -168,15 +180,16 @@ impl<'a> Judge<'a> {
             return;
         }
         let frame = world.frame();
-        let (due, waiting) = self.waiting.iter().partition(|(_, it)| is_due(it.at));
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        let (due, waiting) = waiting.partition(|(_, it)| is_due(it.at));
         self.waiting = waiting;
-        let due: Vec<(usize, &Expectation)> = due;
+        let due: Vec<(usize, Expectation)> = due;
         for (index, expectation) in due {
             self.outcomes.insert(index, expectation.check(&frame, records));
         }
     }
 
-    fn outcomes(self) -> Vec<Outcome> {
+    pub(crate) fn outcomes(self) -> Vec<Outcome> {
         self.outcomes.into_values().collect()
     }
 }

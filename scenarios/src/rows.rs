@@ -1,17 +1,30 @@
 //! Rows of the frame, kept current event by event.
 //!
+//! ```text
+//!   facts of slurmctld, changes in the API server ──▶ rows ──▶ all of them: a frame
+//!                                                      └────▶ those that changed: a recording
+//! ```
+//!
 //! Pods that are gone and jobs that slurmctld has forgotten keep their last row: a report is about
 //! everything that was there.
 
-use std::{collections::BTreeMap, sync::Arc};
+mod job;
+mod node;
+mod pod;
 
-use drawbridge_fakes::{Change, ChangeKind, KubeApi};
-use drawbridge_sim::{Fact, Job, JobId, Node, Reason, Slurmctld, Time};
-use serde_json::Value;
+pub(crate) use node::{join, kube_node_row};
+pub(crate) use pod::pod_row;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use drawbridge_fakes::{Behaviour, Change, ChangeKind, KubeApi};
+use drawbridge_sim::{Fact, JobId, JobState, SlurmNode, Slurmctld, Time};
 
 use crate::{
     frame::{JobRow, NodeRow, PodRow},
-    laws::mark,
     names::Names,
     object::Object,
 };
@@ -21,41 +34,134 @@ use crate::{
 pub(crate) struct Rows {
     pods: BTreeMap<String, Arc<PodRow>>,
     jobs: BTreeMap<JobId, Arc<JobRow>>,
+    /// Jobs that wait: their priority changes without anybody's doing.
+    waiting: BTreeSet<JobId>,
     names: Names,
     /// The top of the owners of everything that has one, by uid.
     tops: BTreeMap<String, String>,
+    /// Pods that are bound and have not ended, by node, then by uid.
+    bound: BTreeMap<String, BTreeMap<String, String>>,
+    behaviours: Arc<[Behaviour]>,
+    /// Scheduling cycles so far.
+    cycles: u64,
+    touched: Option<Touched>,
+}
+
+/// What changed since somebody last asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Touched {
+    pub(crate) pods: BTreeSet<String>,
+    pub(crate) jobs: BTreeSet<JobId>,
+    pub(crate) slurm_nodes: BTreeSet<SlurmNode>,
+    pub(crate) kube_nodes: BTreeSet<String>,
 }
 
 impl Rows {
-    /// A job did something.
-    pub(crate) fn slurm_fact(&mut self, fact: &Fact, slurm: &Slurmctld) {
-        let job = match fact {
+    /// No rows, of pods that behave like this.
+    pub(crate) fn new(behaviours: &[Behaviour]) -> Self {
+        Self { behaviours: behaviours.into(), ..Self::default() }
+    }
+
+    /// Notes from now on what changes.
+    pub(crate) fn note_changes(&mut self) {
+        self.touched.get_or_insert_default();
+    }
+
+    /// These nodes are news.
+    pub(crate) fn note_nodes(&mut self, nodes: BTreeSet<SlurmNode>) {
+        self.touch(|it| it.slurm_nodes.extend(nodes));
+    }
+
+    /// What changed since the last call. Nothing unless [`Self::note_changes`] was called.
+    pub(crate) fn take_touched(&mut self) -> Touched {
+        self.touched.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn touch(&mut self, note: impl FnOnce(&mut Touched)) {
+        if let Some(touched) = &mut self.touched {
+            note(touched);
+        }
+    }
+
+    /// A job or a node did something.
+    pub(crate) fn slurm_fact(&mut self, now: Time, fact: &Fact, slurm: &Slurmctld) {
+        match fact {
             Fact::JobSubmitted { job }
             | Fact::JobReasonChanged { job, .. }
+            | Fact::JobPlanned { job, .. }
             | Fact::JobStarted { job, .. }
             | Fact::JobEnded { job, .. }
             | Fact::JobReleased { job }
             | Fact::JobSplit { job, .. }
             | Fact::JobRequeued { job, .. }
-            | Fact::JobChanged { job, .. } => *job,
-            Fact::JobPlanned { .. } | Fact::JobPurged { .. } | Fact::NodeChanged { .. } => return,
-        };
-        if let Some(job) = slurm.job(job) {
-            self.jobs.insert(job.id, Arc::new(job_row(job)));
+            | Fact::JobChanged { job, .. } => {
+                let by_backfill = matches!(fact, Fact::JobStarted { backfilled: true, .. });
+                self.job(now, *job, slurm, by_backfill);
+            }
+            Fact::NodeChanged { node, .. } => self.touch(|it| {
+                it.slurm_nodes.insert(node.clone());
+            }),
+            Fact::JobPurged { .. } => {}
         }
+    }
+
+    fn job(&mut self, now: Time, id: JobId, slurm: &Slurmctld, by_backfill: bool) {
+        let Some(job) = slurm.job(id) else { return };
+        let mut row = job::job_row(now, job, slurm);
+        let before = self.jobs.get(&id).filter(|before| before.start_ms == row.start_ms);
+        row.backfilled = by_backfill || before.is_some_and(|before| before.backfilled);
+        match job.state == JobState::Pending {
+            true => self.waiting.insert(id),
+            false => self.waiting.remove(&id),
+        };
+        self.jobs.insert(id, Arc::new(row));
+        self.touch(|it| {
+            it.jobs.insert(id);
+            let nodes = job.allocation.iter().flat_map(|held| held.node_names());
+            it.slurm_nodes.extend(nodes.cloned());
+        });
+    }
+
+    /// Scheduling cycles may have weighed the jobs that wait anew. Returns how many there were.
+    pub(crate) fn cycled(&mut self, now: Time, slurm: &Slurmctld) -> u64 {
+        let stats = slurm.stats();
+        let cycles = stats.main_cycles + stats.backfill_cycles;
+        let since = cycles - std::mem::replace(&mut self.cycles, cycles);
+        if since != 0 {
+            let moved = |id: &&JobId| {
+                let row = self.jobs.get(id).map(|row| (row.priority, row.expected_start_ms));
+                slurm.job(**id).map(|job| (job.priority, job.expected_start)) != row
+            };
+            let moved: Vec<JobId> = self.waiting.iter().filter(moved).copied().collect();
+            moved.into_iter().for_each(|id| self.job(now, id, slurm, false));
+        }
+        since
     }
 
     /// An object changed.
     pub(crate) fn kube_change(&mut self, now: Time, change: &Change) {
         let object = Object(&change.object);
         match change.resource {
-            "nodes" => self.names.learn_node(object),
+            "nodes" => {
+                self.names.learn_node(object);
+                self.touch_kube_node(object.name());
+            }
             "pods" => {
-                self.names.learn_worker(object);
+                if self.names.learn_worker(object) {
+                    object.node().into_iter().for_each(|node| self.touch_kube_node(node));
+                }
                 self.pod(now, object, change.kind);
             }
             _ => self.learn_owner(object),
         }
+    }
+
+    fn touch_kube_node(&mut self, name: &str) {
+        let slurm: Vec<SlurmNode> = self.names.slurm_names(name).map(SlurmNode::from).collect();
+        self.touch(|it| {
+            it.kube_nodes.insert(name.to_owned());
+            it.slurm_nodes.extend(slurm);
+        });
     }
 
     fn learn_owner(&mut self, object: Object<'_>) {
@@ -71,9 +177,11 @@ impl Rows {
     }
 
     fn pod(&mut self, now: Time, pod: Object<'_>, kind: ChangeKind) {
-        let before = self.pods.get(pod.uid());
-        let mut row = pod_row(pod);
+        let before = self.pods.get(pod.uid()).cloned();
+        let before = before.as_deref();
+        let mut row = pod::pod_row(pod);
         row.owner = self.top(pod);
+        row.mpi = pod::mpi(pod, before.and_then(|row| row.mpi.as_ref()), &self.behaviours);
         row.created_ms = before.map_or(now, |row| row.created_ms);
         let once = |was: Option<Time>, is_so: bool| was.or_else(|| is_so.then_some(now));
         row.bound_ms = once(before.and_then(|row| row.bound_ms), row.node.is_some());
@@ -83,19 +191,44 @@ impl Rows {
             row.phase = "Deleted".to_owned();
             row.terminating = false;
         }
+        self.place(&row);
+        self.touch(|it| {
+            it.pods.insert(row.uid.clone());
+        });
         self.pods.insert(row.uid.clone(), Arc::new(row));
     }
 
-    /// Slurm's names to Kubernetes' names.
-    pub(crate) fn kube_names(&self) -> std::collections::BTreeMap<String, String> {
-        let names = self.names.by_slurm().into_iter();
-        names.map(|(slurm, kube)| (slurm.to_owned(), kube.to_owned())).collect()
+    /// Keeps who is on which node.
+    fn place(&mut self, row: &PodRow) {
+        let Some(node) = &row.node else { return };
+        let pods = self.bound.entry(node.clone()).or_default();
+        let is_there = matches!(row.phase.as_str(), "Pending" | "Running");
+        let changed = match is_there {
+            true => {
+                let name = format!("{}/{}", row.namespace, row.name);
+                pods.insert(row.uid.clone(), name).is_none()
+            }
+            false => pods.remove(&row.uid).is_some(),
+        };
+        if changed {
+            self.touch_kube_node(node);
+        }
     }
 
     /// The Kubernetes node that a Slurm node is.
-    pub(crate) fn kube_name(&self, slurm: &drawbridge_sim::SlurmNode) -> String {
-        let names = self.names.by_slurm();
-        names.get(slurm.as_str()).map_or_else(|| slurm.to_string(), |name| (*name).to_owned())
+    pub(crate) fn kube_name(&self, slurm: &SlurmNode) -> String {
+        let name = self.names.by_slurm().get(slurm.as_str());
+        name.map_or_else(|| slurm.to_string(), Clone::clone)
+    }
+
+    /// One pod.
+    pub(crate) fn pod_row(&self, uid: &str) -> Option<&Arc<PodRow>> {
+        self.pods.get(uid)
+    }
+
+    /// One job.
+    pub(crate) fn job_row(&self, id: JobId) -> Option<&Arc<JobRow>> {
+        self.jobs.get(&id)
     }
 
     /// Pods by namespace, name and creation.
@@ -114,167 +247,46 @@ impl Rows {
 
     /// Slurm's nodes in slurm.conf's order, then Kubernetes' others by name.
     pub(crate) fn nodes(&self, slurm: &Slurmctld, api: &KubeApi) -> Vec<NodeRow> {
-        let by_slurm = self.names.by_slurm();
-        let mut rows: Vec<NodeRow> = slurm
-            .nodes()
-            .map(|node| {
-                let kube =
-                    by_slurm.get(node.name().as_str()).and_then(|name| api.get("nodes", "", name));
-                slurm_node_row(node, kube.map(|node| Object(node)), slurm)
-            })
-            .collect();
-        let known: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
-        let others = api.list("nodes").map(|node| Object(node));
-        rows.extend(
-            others.filter(|node| !known.iter().any(|name| name == node.name())).map(kube_node_row),
-        );
-        self.put_pods(&mut rows);
+        let known = slurm.nodes().filter_map(|it| self.slurm_node(it.name(), slurm, api));
+        let mut rows: Vec<NodeRow> = known.collect();
+        let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        let others = api.list("nodes").map(|node| Object(node).name());
+        let others: Vec<&str> = others.filter(|name| !names.contains(name)).collect();
+        rows.extend(others.into_iter().filter_map(|name| self.kube_node(name, api)));
         rows
     }
 
-    fn put_pods(&self, rows: &mut [NodeRow]) {
-        let mut on: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for pod in self.pods.values() {
-            if let Some(node) = &pod.node
-                && matches!(pod.phase.as_str(), "Pending" | "Running")
-            {
-                on.entry(node).or_default().push(format!("{}/{}", pod.namespace, pod.name));
-            }
-        }
-        for row in rows {
-            row.pods = on.remove(row.name.as_str()).unwrap_or_default();
-            row.pods.sort();
-        }
+    /// A node of Slurm's, if it has it.
+    pub(crate) fn slurm_node(
+        &self,
+        name: &SlurmNode,
+        slurm: &Slurmctld,
+        api: &KubeApi,
+    ) -> Option<NodeRow> {
+        let node = slurm.node(name)?;
+        let kube = self.names.by_slurm().get(name.as_str());
+        let kube = kube.and_then(|name| api.get("nodes", "", name));
+        Some(self.inhabited(node::slurm_node_row(node, kube.map(|node| Object(node)), slurm)))
     }
-}
 
-fn pod_row(pod: Object<'_>) -> PodRow {
-    let own = |text: &str| text.to_owned();
-    let message = pod.waits_because().or(pod.text(&["status", "message"]));
-    PodRow {
-        namespace: own(pod.namespace()),
-        name: own(pod.name()),
-        uid: own(pod.uid()),
-        phase: own(pod.phase()),
-        reason: pod.text(&["status", "reason"]).map(own).or_else(|| match pod.is_gated() {
-            true => Some(own("SchedulingGated")),
-            false => message.and_then(reason_word),
-        }),
-        message: message.map(own),
-        node: pod.node().map(own),
-        slurm_node: pod.slurm_node().map(own),
-        job_id: pod.job(),
-        gang: pod.gang().map(own),
-        owner: None,
-        scheduler: own(pod.scheduler()),
-        conditions: pod.slurm_conditions(),
-        terminating: pod.is_terminating(),
-        created_ms: Time::ZERO,
-        bound_ms: None,
-        started_ms: None,
-        finished_ms: None,
+    /// A node of Kubernetes', if it has it.
+    pub(crate) fn kube_node(&self, name: &str, api: &KubeApi) -> Option<NodeRow> {
+        api.get("nodes", "", name).map(|node| self.inhabited(node::kube_node_row(Object(node))))
     }
-}
 
-/// The one word in `Slurm job 7 is pending: Resources (more)`; `Unschedulable` for other sentences.
-fn reason_word(message: &str) -> Option<String> {
-    let after = message.split_once(" is pending: ").map(|(_, after)| after);
-    let word = after.and_then(|after| after.split([' ', '(', ',']).next());
-    Some(word.unwrap_or("Unschedulable").to_owned())
-}
-
-fn job_row(job: &Job) -> JobRow {
-    let submission = &job.submission;
-    let has_ended = job.state.is_end();
-    JobRow {
-        job_id: job.id,
-        name: submission.name.clone(),
-        user: submission.user.as_str().to_owned(),
-        account: submission.account.as_ref().map(|it| it.as_str().to_owned()),
-        partition: job.partition.as_str().to_owned(),
-        state: job.squeue_state().to_owned(),
-        reason: (job.reason != Reason::None).then(|| job.reason.to_string()),
-        nodes: job.allocation.as_ref().map(|it| it.node_list()).unwrap_or_default(),
-        cpus: job.cpus(),
-        priority: job.priority,
-        bridged: mark(&submission.admin_comment).is_some(),
-        submit_ms: job.submit_time,
-        start_ms: job.start_time,
-        end_ms: job.end_time.filter(|_| has_ended),
-        exit_code: has_ended.then(|| job.exit.to_string()),
+    fn inhabited(&self, mut row: NodeRow) -> NodeRow {
+        let pods = self.bound.get(&row.name).into_iter().flat_map(BTreeMap::values);
+        row.pods = pods.cloned().collect();
+        row.pods.sort();
+        row
     }
-}
 
-fn slurm_node_row(node: &Node, kube: Option<Object<'_>>, slurm: &Slurmctld) -> NodeRow {
-    let slurm_name = node.name().as_str().to_owned();
-    let mut cpu_holders = vec![None; node.spec.cpus as usize];
-    let mut gpu_holders =
-        vec![None; node.spec.gres.iter().filter(|it| it.name == "gpu").map(|it| it.count).sum()];
-    let shares = node.jobs.iter().filter_map(|id| slurm.job(*id)).filter_map(|job| {
-        let share =
-            job.allocation.as_ref()?.nodes.iter().find(|share| share.node == *node.name())?;
-        Some((job.id, share.clone()))
-    });
-    for (job, share) in shares {
-        let gpus = share.gres.get("gpu");
-        hold(&mut cpu_holders, share.cpu_ids.iter(), job);
-        hold(&mut gpu_holders, gpus.into_iter().flat_map(|it| it.iter()), job);
-    }
-    NodeRow {
-        name: kube.map_or(slurm_name.clone(), |node| node.name().to_owned()),
-        slurm_name: Some(slurm_name),
-        state: node.sinfo_state().to_string(),
-        reason: node.reason.as_ref().map(|reason| reason.text.clone()),
-        cordoned: kube.is_some_and(Object::is_cordoned),
-        conditions: kube.map(Object::slurm_conditions).unwrap_or_default(),
-        taints: kube.map(Object::taints).unwrap_or_default(),
-        cpus: node.spec.cpus,
-        cpus_alloc: node.usage.cpus,
-        memory_mb: node.spec.memory_mib,
-        memory_alloc_mb: node.usage.memory_mib,
-        gres: node.gres(),
-        gres_alloc: held_gres(node),
-        cpu_holders,
-        gpu_holders,
-        pods: vec![],
-    }
-}
-
-/// What jobs hold of a node's generic resources; what nobody holds isn't listed.
-fn held_gres(node: &Node) -> String {
-    let used = node.gres_used();
-    used.split(',').filter(|it| !it.ends_with(":0")).collect::<Vec<_>>().join(",")
-}
-
-fn hold(holders: &mut [Option<JobId>], slots: impl Iterator<Item = usize>, job: JobId) {
-    for slot in slots {
-        if let Some(holder) = holders.get_mut(slot) {
-            *holder = Some(job);
-        }
-    }
-}
-
-fn kube_node_row(node: Object<'_>) -> NodeRow {
-    let capacity = |name: &str| {
-        let value = node.at(&["status", "capacity"]).and_then(|it| it.get(name));
-        value.and_then(Value::as_str).and_then(|text| drawbridge_sim::Quantity::parse(text).ok())
-    };
-    NodeRow {
-        name: node.name().to_owned(),
-        slurm_name: None,
-        state: "-".to_owned(),
-        reason: None,
-        cordoned: node.is_cordoned(),
-        conditions: node.slurm_conditions(),
-        taints: node.taints(),
-        cpus: capacity("cpu").map_or(0, |cpus| cpus.ceil_units().try_into().unwrap_or(u32::MAX)),
-        cpus_alloc: 0,
-        memory_mb: capacity("memory").map_or(0, drawbridge_sim::Quantity::ceil_mib),
-        memory_alloc_mb: 0,
-        gres: String::new(),
-        gres_alloc: String::new(),
-        cpu_holders: vec![],
-        gpu_holders: vec![],
-        pods: vec![],
+    /// Whether a node of Kubernetes' is one of Slurm's as well.
+    pub(crate) fn is_in_slurm(&self, kube: &str, slurm: &Slurmctld) -> bool {
+        let is_one = |name: &str| {
+            slurm.node(&SlurmNode::from(name)).is_some()
+                && self.names.by_slurm().get(name).is_some_and(|other| other == kube)
+        };
+        self.names.slurm_names(kube).any(is_one)
     }
 }

@@ -89,6 +89,8 @@ pub enum Action {
     Sbatch(Box<Submission>),
     /// Cancel the Slurm job with this number, or all those with this name.
     Scancel(String),
+    /// slurmctld reads its configuration again: this one, or the same as before.
+    Reconfigure(Option<Box<SlurmConfig>>),
     /// Change a Slurm node, as an administrator with `scontrol`.
     SlurmNode(String, NodeChange),
     /// Something else that an administrator does with `scontrol`.
@@ -126,6 +128,7 @@ pub enum JobVerb {
     Release,
     Requeue,
     RequeueHold,
+    Priority(u32),
 }
 
 /// What happens to slurmrestd servers.

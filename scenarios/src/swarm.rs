@@ -6,11 +6,14 @@
 //! ```
 //!
 //! A run with every fault on all the time finds little: nothing ever gets far enough. So most runs have
-//! few kinds on, and some of them strike one request only, but often.
+//! few kinds on, and some of them strike one kind of request only, or one object, but often.
+
+mod kinds;
 
 use drawbridge_sim::{Seed, Span, Time};
 use rand_chacha::{ChaCha8Rng, rand_core::Rng};
 
+use self::kinds::{KINDS, Kind, Reach};
 use crate::fault::{REQUESTS, Verdict, WATCH_EVENT, WEBHOOK};
 
 /// What a seed has drawn, and the stream of what it draws yet.
@@ -22,6 +25,8 @@ pub struct Swarm {
     rules: Vec<Rule>,
     /// What every request of one side gets until then.
     outage: Option<(Side, Verdict, Time)>,
+    /// The last requests of one kind that were sent at one moment, and how many they were.
+    batch: (Time, &'static str, u32),
 }
 
 /// When faults may strike within the window.
@@ -36,10 +41,19 @@ enum Pulse {
 #[derive(Clone, Copy, Debug)]
 struct Rule {
     kind: Kind,
-    /// One kind of request only.
-    only: Option<&'static str>,
+    scope: Scope,
     /// How many of 10,000 requests it strikes.
     rate: u32,
+}
+
+/// Whom a rule strikes.
+#[derive(Clone, Copy, Debug)]
+enum Scope {
+    Everybody,
+    /// One kind of request.
+    Request(&'static str),
+    /// Every so manieth object, whatever is done to it.
+    Objects(u64),
 }
 
 /// Where a request goes.
@@ -51,56 +65,15 @@ enum Side {
     Webhook,
 }
 
-/// Kinds of faults: verdicts before their lengths are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Delay,
-    DelayReply,
-    Refuse,
-    LoseRequest,
-    LoseReply,
-    Reset,
-    ResetReply,
-    Duplicate,
-    Crash,
-    Pause,
-    WatchDelay,
-    WatchEnd,
-    Outage,
-    Webhook,
-    NodeDown,
-}
-
-const KINDS: [Kind; 15] = [
-    Kind::Delay,
-    Kind::DelayReply,
-    Kind::Refuse,
-    Kind::LoseRequest,
-    Kind::LoseReply,
-    Kind::Reset,
-    Kind::ResetReply,
-    Kind::Duplicate,
-    Kind::Crash,
-    Kind::Pause,
-    Kind::WatchDelay,
-    Kind::WatchEnd,
-    Kind::Outage,
-    Kind::Webhook,
-    Kind::NodeDown,
-];
-
 /// Of 10,000 requests.
 const RATES: [u32; 5] = [50, 200, 700, 2_000, 5_000];
-/// What the API server may say instead of doing it.
-const KUBE_STATUSES: [u16; 6] = [401, 409, 429, 500, 503, 504];
-/// What a watch may be refused with.
-const WATCH_STATUSES: [u16; 4] = [410, 429, 500, 503];
-/// What slurmrestd, or somebody before it, may say.
-const SLURM_STATUSES: [u16; 5] = [500, 502, 503, 504, 511];
+/// How many groups objects fall into, of which a rule may strike one.
+const GROUPS: u64 = 3;
 
 impl Swarm {
-    /// What the seed draws for a run whose faults may strike within so long.
-    pub fn new(seed: Seed, within: Span) -> Self {
+    /// What the seed draws for a run whose faults may strike within so long, of a bridge with so many
+    /// replicas.
+    pub fn new(seed: Seed, within: Span, replicas: usize) -> Self {
         let mut random = seed.stream("swarm");
         let window = within.as_ms() / 4 + below(&mut random, within.as_ms().max(4) * 3 / 4);
         let pulse = match below(&mut random, 4) {
@@ -108,12 +81,19 @@ impl Swarm {
             _ => Pulse::Always,
         };
         let n_rules = 1 + below(&mut random, 4);
-        let rules = (0..n_rules).map(|_| rule(&mut random)).collect();
-        Self { random, until: Time::ZERO + Span::ms(window), pulse, rules, outage: None }
+        let rules = (0..n_rules).map(|_| Rule::draw(&mut random, replicas)).collect();
+        let until = Time::ZERO + Span::ms(window);
+        Self { random, until, pulse, rules, outage: None, batch: (Time::ZERO, "", 0) }
     }
 
-    /// What becomes of a request of this name.
-    pub(crate) fn draw(&mut self, now: Time, request: &'static str) -> Option<Verdict> {
+    /// Whether questions may be answered with what was true before.
+    pub(crate) fn may_be_stale(&self) -> bool {
+        self.rules.iter().any(|rule| rule.kind == Kind::Stale)
+    }
+
+    /// What becomes of a request of this name about this object.
+    pub(crate) fn draw(&mut self, now: Time, request: &'static str, about: u64) -> Option<Verdict> {
+        let place = self.place_in_batch(now, request);
         if self.until <= now || !self.pulse.beats(now) {
             return None;
         }
@@ -126,72 +106,27 @@ impl Swarm {
         }
         for index in 0..self.rules.len() {
             let rule = self.rules[index];
-            if rule.strikes(request, side) && below(&mut self.random, 10_000) < rule.rate.into() {
-                return self.verdict(now, rule.kind, request, side);
+            let strikes = rule.strikes(request, side, about)
+                && below(&mut self.random, 10_000) < rule.rate.into()
+                && (rule.kind != Kind::Batch || 1 < place);
+            if strikes {
+                let verdict = rule.kind.verdict(&mut self.random, request, side);
+                if rule.kind == Kind::Outage {
+                    let until = now + Span::secs(2 + below(&mut self.random, 90));
+                    self.outage = Some((side, verdict, until));
+                }
+                return Some(verdict);
             }
         }
         None
     }
 
-    fn verdict(
-        &mut self,
-        now: Time,
-        kind: Kind,
-        request: &'static str,
-        side: Side,
-    ) -> Option<Verdict> {
-        let random = &mut self.random;
-        Some(match kind {
-            Kind::Delay => Verdict::Delay(short(random)),
-            Kind::DelayReply => Verdict::DelayReply(short(random)),
-            Kind::Refuse if request == "kube.watch" => {
-                Verdict::Refuse(pick(random, &WATCH_STATUSES))
-            }
-            Kind::Refuse if side == Side::Kube => Verdict::Refuse(pick(random, &KUBE_STATUSES)),
-            Kind::Refuse => Verdict::Refuse(pick(random, &SLURM_STATUSES)),
-            Kind::LoseRequest => Verdict::LoseRequest,
-            Kind::LoseReply => Verdict::LoseReply,
-            Kind::Reset => Verdict::Reset,
-            Kind::ResetReply => Verdict::ResetReply,
-            Kind::Duplicate => Verdict::Duplicate(short(random)),
-            Kind::Crash if below(random, 2) == 0 => Verdict::CrashBefore(short(random)),
-            Kind::Crash => Verdict::CrashAfter(short(random)),
-            Kind::Pause => Verdict::Pause(short(random)),
-            Kind::WatchDelay => Verdict::Delay(short(random)),
-            Kind::WatchEnd => pick(random, &[Verdict::End, Verdict::Gone, Verdict::Mute]),
-            Kind::Webhook => Verdict::Refuse(500),
-            Kind::NodeDown => {
-                let node = u8::try_from(below(random, 8)).unwrap_or_default();
-                let span = Span::secs(5 + below(random, 120));
-                pick(
-                    random,
-                    &[
-                        Verdict::NodeDown(node, span),
-                        Verdict::Unplug(node, span),
-                        Verdict::CutOff(node, span),
-                    ],
-                )
-            }
-            Kind::Outage => {
-                let verdict = match side {
-                    Side::Slurm => pick(
-                        random,
-                        &[
-                            Verdict::Refuse(511),
-                            Verdict::Reset,
-                            Verdict::LoseRequest,
-                            Verdict::Refuse(500),
-                        ],
-                    ),
-                    Side::Kube | Side::Watch | Side::Webhook => {
-                        pick(random, &[Verdict::Reset, Verdict::Refuse(503), Verdict::Refuse(429)])
-                    }
-                };
-                let until = now + Span::secs(2 + below(random, 90));
-                self.outage = Some((side, verdict, until));
-                verdict
-            }
-        })
+    /// The how manieth of its kind it is among those that are sent at this moment.
+    fn place_in_batch(&mut self, now: Time, request: &'static str) -> u32 {
+        let (at, name, count) = self.batch;
+        let count = if at == now && name == request { count + 1 } else { 1 };
+        self.batch = (now, request, count);
+        count
     }
 }
 
@@ -205,68 +140,38 @@ impl Pulse {
 }
 
 impl Rule {
-    fn strikes(self, request: &'static str, side: Side) -> bool {
-        if self.only.is_some_and(|only| only != request) {
-            return false;
+    fn draw(random: &mut ChaCha8Rng, replicas: usize) -> Self {
+        let mut kind = pick(random, &KINDS);
+        // Nobody can be ousted who doesn't hold a lease.
+        if kind == Kind::Oust && replicas < 2 {
+            kind = Kind::Restart;
         }
-        // A watch that is asked for and never heard of again is `mute`.
-        let is_watch = request == "kube.watch";
-        match self.kind {
-            Kind::Delay | Kind::Refuse | Kind::Reset | Kind::Outage => {
-                matches!(side, Side::Kube | Side::Slurm)
+        let scope = match (kind.reach(), below(random, 6)) {
+            (Reach::Watch | Reach::Webhook, _) => Scope::Everybody,
+            (Reach::Request | Reach::Process, 0 | 1) => {
+                Scope::Request(pick(random, &REQUESTS[1..REQUESTS.len() - 2]))
             }
-            Kind::DelayReply | Kind::LoseRequest | Kind::LoseReply | Kind::ResetReply => {
-                matches!(side, Side::Kube | Side::Slurm) && !is_watch
-            }
-            Kind::Duplicate => matches!(side, Side::Kube | Side::Slurm) && !is_watch,
-            Kind::Crash | Kind::Pause | Kind::NodeDown => {
-                matches!(side, Side::Kube | Side::Slurm)
-            }
-            Kind::WatchDelay | Kind::WatchEnd => side == Side::Watch,
-            Kind::Webhook => side == Side::Webhook,
-        }
+            (Reach::Request | Reach::Process, 2) => Scope::Objects(below(random, GROUPS)),
+            (Reach::Request | Reach::Process, _) => Scope::Everybody,
+        };
+        let rate = pick(random, &RATES);
+        // What takes the whole process, a server or a node with it comes seldom.
+        let rate = match (kind.reach(), scope) {
+            (Reach::Process, Scope::Everybody) => rate / 10,
+            (Reach::Watch, _) => rate / 2,
+            (Reach::Process | Reach::Request | Reach::Webhook, _) => rate,
+        };
+        Self { kind, scope, rate }
     }
-}
 
-fn rule(random: &mut ChaCha8Rng) -> Rule {
-    let kind = pick(random, &KINDS);
-    let only = (below(random, 3) == 0).then(|| pick(random, &REQUESTS[1..20]));
-    let rate = pick(random, &RATES);
-    // What takes the whole process, a server or a node with it comes seldom.
-    let rate = match kind {
-        Kind::Crash | Kind::Pause | Kind::Outage | Kind::NodeDown if only.is_none() => rate / 10,
-        Kind::WatchDelay | Kind::WatchEnd => rate / 2,
-        Kind::Crash
-        | Kind::Pause
-        | Kind::Outage
-        | Kind::NodeDown
-        | Kind::Delay
-        | Kind::DelayReply
-        | Kind::Refuse
-        | Kind::LoseRequest
-        | Kind::LoseReply
-        | Kind::Reset
-        | Kind::ResetReply
-        | Kind::Duplicate
-        | Kind::Webhook => rate,
-    };
-    // These have one place to strike.
-    let only = match kind {
-        Kind::WatchDelay | Kind::WatchEnd | Kind::Webhook => None,
-        Kind::Crash
-        | Kind::Pause
-        | Kind::Outage
-        | Kind::NodeDown
-        | Kind::Delay
-        | Kind::DelayReply
-        | Kind::Refuse
-        | Kind::LoseRequest
-        | Kind::LoseReply
-        | Kind::Reset
-        | Kind::ResetReply
-        | Kind::Duplicate => only,
-    };
-    Rule { kind, only, rate }
+    fn strikes(self, request: &'static str, side: Side, about: u64) -> bool {
+        let in_scope = match self.scope {
+            Scope::Everybody => true,
+            Scope::Request(only) => only == request,
+            Scope::Objects(group) => about != 0 && about % GROUPS == group,
+        };
+        in_scope && self.kind.fits(request, side)
+    }
 }
 
 fn side_of(request: &str) -> Side {
@@ -275,15 +180,6 @@ fn side_of(request: &str) -> Side {
         WEBHOOK => Side::Webhook,
         name if name.starts_with("slurm.") => Side::Slurm,
         _ => Side::Kube,
-    }
-}
-
-/// Mostly a moment, sometimes longer than anybody waits.
-fn short(random: &mut ChaCha8Rng) -> Span {
-    match below(random, 8) {
-        0 => Span::secs(10 + below(random, 80)),
-        1..=3 => Span::secs(1 + below(random, 10)),
-        _ => Span::ms(1 + below(random, 1_000)),
     }
 }
 

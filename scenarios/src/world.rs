@@ -13,28 +13,33 @@
 
 mod faults;
 mod live;
+mod mishaps;
 mod outside;
 #[cfg(test)]
 mod planted;
 pub(crate) mod process;
+mod recorded;
 mod rest;
 mod scontrol;
 mod script;
-mod story;
+pub(crate) mod story;
+mod to_slurm;
 pub(crate) mod trial;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 
 use drawbridge_core::{StreamId, names::BRIDGE_USER};
-use drawbridge_fakes::{Cluster, slurmrestd::Slurm};
+use drawbridge_fakes::{Cluster, Response, slurmrestd::Slurm};
 use drawbridge_sim::{EventQueue, HashChain, Job, JobState, Seed, Span, Time};
 
 use self::{
     faults::Faults,
+    mishaps::Troubles,
     process::{Life, Mail, Process, Traps},
     rest::Rest,
     script::Script,
+    to_slurm::Answered,
     trial::Seen,
     wire::Wire,
 };
@@ -66,6 +71,11 @@ pub struct World {
     bridges: Vec<Process>,
     traps: Traps,
     faults: Faults,
+    troubles: Troubles,
+    /// What Slurm answered to questions, and as of when.
+    answers: BTreeMap<String, Answered>,
+    /// What questions were last answered with, where a fault may give that again.
+    replies: BTreeMap<String, Response>,
     /// Faults that the script asked for, each with its line.
     awaited: Vec<(Fault, usize)>,
     /// The bridge's requests by kind, over all lives.
@@ -78,6 +88,8 @@ pub struct World {
     wire: Option<Wire>,
     log: Log,
     rows: Rows,
+    /// Scheduling cycles that nobody has asked for yet.
+    cycles: u64,
     laws: Laws,
     refused: Vec<String>,
     /// Steps that were refused, also those that might be.
@@ -104,8 +116,12 @@ enum Source {
 impl World {
     /// A world at time zero, with everything in it that the scenario says is there.
     pub fn new(scenario: &Scenario, seed: Seed) -> Self {
-        let cluster = Cluster::new(scenario.epoch, seed, scenario.behaviours.clone());
-        Self::empty(scenario, cluster).furnished(scenario)
+        Self::bare(scenario, seed).furnished(scenario)
+    }
+
+    /// A world at time zero with nothing in it yet.
+    fn bare(scenario: &Scenario, seed: Seed) -> Self {
+        Self::empty(scenario, Cluster::new(scenario.epoch, seed, scenario.behaviours.clone()))
     }
 
     /// The same with everything in place and the bridge started.
@@ -133,6 +149,9 @@ impl World {
             ),
             traps: Traps::default(),
             faults: Faults::default(),
+            troubles: Troubles::default(),
+            answers: BTreeMap::new(),
+            replies: BTreeMap::new(),
             awaited: vec![],
             requests: BTreeMap::new(),
             rest: Rest::new(scenario.bridge.as_ref()),
@@ -140,7 +159,8 @@ impl World {
             bookmarks: EventQueue::default(),
             wire: None,
             log: Log::default(),
-            rows: Rows::default(),
+            rows: Rows::new(&scenario.behaviours),
+            cycles: 0,
             laws: Laws::new(scenario),
             refused: vec![],
             refusals: 0,
@@ -227,11 +247,6 @@ impl World {
         &self.slurm
     }
 
-    /// Slurm's names of nodes to Kubernetes' names.
-    pub(crate) fn kube_names(&self) -> BTreeMap<String, String> {
-        self.rows.kube_names()
-    }
-
     /// Whether it is over because nobody had anything left to do.
     pub(crate) fn ended_quietly(&self) -> bool {
         self.over && self.is_quiet(Time::MAX)
@@ -242,10 +257,7 @@ impl World {
         Frame {
             now: self.now,
             events: self.events(),
-            bridge_up: match &self.bridges[..] {
-                [] => None,
-                bridges => Some(bridges.iter().any(Process::is_up)),
-            },
+            bridge_up: self.bridge_up(),
             pods: self.rows.pods(),
             jobs: self.rows.jobs(),
             nodes: self.rows.nodes(self.slurm.ctld(), self.cluster.api()),
@@ -260,9 +272,9 @@ impl World {
 
     fn next_source(&self) -> Option<(Time, Source)> {
         [
-            self.script.next_at().map(|at| (at, Source::Script)),
-            self.slurm.next_wake().map(|at| (at, Source::Slurm)),
-            self.cluster.next_wake().map(|at| (at, Source::Cluster)),
+            self.script.next_at().map(|at| (at.max(self.troubles.people_wait()), Source::Script)),
+            self.slurm.next_wake().map(|at| (at.max(self.troubles.slurmctld), Source::Slurm)),
+            self.cluster.next_wake().map(|at| (at.max(self.troubles.controllers), Source::Cluster)),
             self.mail.next_at().map(|at| (at, Source::Mail)),
             self.bookmarks.next_at().map(|at| (at, Source::Bookmark)),
             self.bridges.iter().filter_map(Process::wake_at).min().map(|at| (at, Source::Wake)),
@@ -304,7 +316,7 @@ impl World {
         }
     }
 
-    fn metrics(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn metrics(&self) -> BTreeMap<String, u64> {
         let mut metrics: BTreeMap<String, u64> =
             self.requests.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
         let stats = self.slurm.ctld().stats();

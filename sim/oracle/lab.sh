@@ -194,12 +194,26 @@ rest() { # PLUGINS (slurmdbd's fails to load where there is none)
   return 1
 }
 
+# Programs that take so many of the lab's seconds; daemons run them without its clock.
+sleepers() {
+  local name seconds
+  mkdir -p /run/sleep
+  for name in $(grep -o '/run/sleep/[0-9]*' /etc/slurm/slurm.conf); do
+    seconds=$((${name##*/} * 1000 / ${LAB_CLOCK:-1}))
+    printf '#!/bin/bash\nunset LD_PRELOAD\nexec sleep %d.%03d\n' $((seconds / 1000)) $((seconds % 1000)) > "$name"
+    chmod 755 "$name"
+  done
+}
+
 # Starts the daemons. slurm.conf, gres.conf and the keys are there already.
 boot() { # NODE…
   echo CgroupPlugin=disabled > /etc/slurm/cgroup.conf
   # A job runs until somebody writes its exit code; its pipe is named after it.
   printf '%s\n' '#!/bin/bash' 'p=/tmp/job.$SLURM_JOB_ID; mkfifo $p 2> /dev/null; read -r code < $p; exit $code' > /run/job
-  chmod 755 /run/job
+  # The same, but it doesn't listen to TERM.
+  sed "2i trap '' TERM" /run/job > /run/stubborn
+  chmod 755 /run/job /run/stubborn
+  sleepers
   mkdir -p /var/spool/slurm/ctld
   start_ctld
   start_slurmds "$@"
@@ -252,10 +266,35 @@ start_slurmds() { # NODE…
   [ $# = 0 ] || printf '%s\n' "$@" | xargs -P 4 -I{} sh -c 'slurmd -N {} > /var/log/slurm/slurmd.{}.out 2>&1'
 }
 
+# Starts the slurmd of a node that slurm.conf doesn't name; it tells slurmctld what it is.
+start_dynamic() { # NODE WORDS
+  local i
+  mkdir -p "/var/spool/slurm/d.$1"
+  slurmd -Z -N "$1" --conf "$2" > "/var/log/slurm/slurmd.$1.out" 2>&1
+  for i in {1..100}; do
+    ! scontrol show node "$1" > /dev/null 2>&1 || return 0
+    sleep 0.1
+  done
+}
+
+# Nobody's slurmd is of no use any more.
+stop_deleted() { # NODE
+  scontrol show node "$1" > /dev/null 2>&1 || [ ! -e "/run/slurm/slurmd.$1.pid" ] || stop_slurmds "$1" 2> /dev/null
+}
+
 # A node's slurmd dies without a word; its jobs' processes live on.
 stop_slurmds() { # NODE…
   local node
   for node; do kill -KILL "$(cat "/run/slurm/slurmd.$node.pid")"; done
+}
+
+# A node's slurmd dies, and with it every job's script and the process that looks after it.
+stop_nodes() { # NODE…
+  local node pid
+  stop_slurmds "$@"
+  for node; do
+    for pid in $(pgrep -f "/var/spool/slurm/d.$node/.*/slurm_script"); do kill -KILL "$(ps -o ppid= -p "$pid")" "$pid"; done
+  done
 }
 
 # slurmctld saves its state, ends and starts anew.
@@ -327,7 +366,7 @@ look() {
   # What nodes show of their jobs is counted once a second at most; a change makes it be counted anew.
   scontrol update NodeName=ALL Comment=seen > /dev/null 2>&1
   date +%s.%N
-  scontrol -a -d -o show jobs
+  SLURM_TIME_FORMAT=%s scontrol -a -d -o show jobs
   echo --
   scontrol -a -d -o show nodes
 }

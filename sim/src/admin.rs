@@ -9,18 +9,10 @@
 use std::sync::Arc;
 
 use crate::{
-    JobId, NodeFlags, NodeReason, NodeUpdate, SlurmError, SlurmNode, Slurmctld, Span, Time,
-    UserName,
+    JobId, NodeFlags, NodeReason, NodeUpdate, SlurmError, SlurmNode, Slurmctld, Time, UserName,
     conf::{DeviceGroup, NodeSpec, comma_words},
     node::Service,
-    sched::next_tick,
-    slurmctld::Event,
 };
-
-/// From a ping until the slurmd's answer is there.
-const ANSWER: Span = Span::ms(20);
-/// The controller's first round of pings.
-pub(crate) const FIRST_PING: Time = Time::from_ms(3000);
 
 impl Slurmctld {
     /// Changes a node, as `root` does with `scontrol update node`.
@@ -98,11 +90,13 @@ impl Slurmctld {
     pub(crate) fn take_down(&mut self, now: Time, place: usize, service: Service) {
         self.with_node(place, |node| node.service = service);
         let lost: Vec<JobId> = self.nodes[place].jobs.iter().copied().collect();
+        let told = self.nodes[place].has_running_jobs();
         for job in lost {
             self.lose_node(now, job, place);
         }
         if service == Service::Down && self.params().return_to_service == 2 {
-            let at = self.next_ping_of(now, place);
+            // Its answer to being told that a job is over is as good as one to a ping.
+            let at = if told { now } else { self.next_ping_of(now, place) };
             self.ping(at, place);
         }
     }
@@ -236,7 +230,7 @@ impl Slurmctld {
 
     /// With accounting, whoever is in service again has no reason any more; without it the reason
     /// stays to be read until a job starts there.
-    fn node_is_up(&mut self, place: usize) {
+    pub(crate) fn node_is_up(&mut self, place: usize) {
         let out = NodeFlags::DRAIN.with(NodeFlags::FAIL);
         let node = &self.nodes[place];
         if self.params().priority.slurmdbd && !node.is_down() && !node.flags.has_any(out) {
@@ -250,74 +244,8 @@ impl Slurmctld {
             return;
         }
         self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
-        self.pinged = next_tick(now);
-        self.ping(self.pinged, place);
-    }
-
-    /// A ping goes out. Where there is no slurmd nobody is pinged.
-    fn ping(&mut self, at: Time, place: usize) {
-        if !self.nodes[place].is_external() {
-            self.events.push(at + ANSWER, Event::NodeRegisters { node: place });
-        }
-    }
-
-    /// Its slurmd says that it is there. The reason stays to be read, as Slurm leaves it.
-    pub(crate) fn node_registers(&mut self, now: Time, place: usize) {
-        let comes_back = self.params().return_to_service;
-        if self.nodes.get(place).is_none_or(crate::Node::is_deleted) {
-            return;
-        }
-        let took = self.nodes[place].takes_jobs();
-        self.with_node(place, |node| {
-            node.heard = now;
-            node.flags = node.flags.without(NodeFlags::NOT_RESPONDING);
-            let silent = node.reason.as_ref().is_some_and(|reason| reason.text == "Not responding");
-            let returns = comes_back == 2 || (comes_back == 1 && silent);
-            if node.service == Service::Unknown || (node.is_down() && returns) {
-                node.service = Service::Up;
-            }
-        });
-        if !took && self.nodes[place].takes_jobs() {
-            self.node_is_up(place);
-            self.ask_for_cycle(now);
-        }
-    }
-
-    /// slurmctld sends something to a job's nodes. Those without a slurmd don't answer, and take no
-    /// more jobs from when that is noticed until slurmctld starts anew.
-    pub(crate) fn message(&mut self, now: Time, job: JobId) {
-        let allocation = self.job(job).and_then(|job| job.allocation.clone());
-        let noticed = now + self.params().message_timeout;
-        for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
-            if self.nodes[share.index].is_external() {
-                self.events.push(noticed, Event::NodeSilent { node: share.index });
-            }
-        }
-    }
-
-    /// A message to the node had no answer.
-    pub(crate) fn node_silent(&mut self, place: usize) {
-        if self.nodes.get(place).is_some_and(crate::Node::is_external) {
-            self.with_node(place, |node| node.flags = node.flags.with(NodeFlags::NOT_RESPONDING));
-        }
-    }
-
-    /// The next round in which silent nodes are pinged.
-    fn next_round(&self, now: Time) -> Time {
-        let step = self.params().ping_interval();
-        if now < self.pinged {
-            return self.pinged;
-        }
-        self.pinged + step.times(now.since(self.pinged).as_ms() / step.as_ms() + 1)
-    }
-
-    /// The next round in which this one is: only who wasn't heard of for a whole round is pinged,
-    /// so that each ping makes the next round pass it over.
-    fn next_ping_of(&self, now: Time, place: usize) -> Time {
-        let step = self.params().ping_interval();
-        let first = self.next_round(self.nodes[place].heard + step);
-        let missed = now.since(first).as_ms().div_ceil(step.times(2).as_ms());
-        first + step.times(2 * missed)
+        let at = self.ping_at_once(now);
+        self.ping(at, place);
     }
 
     /// Changes what is known of a node's make, here and in the configuration.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{IndexSet, SlurmNode, fold_hostlist};
+use crate::{IndexSet, SlurmNode, conf::natural, fold_hostlist, index_set::Part};
 
 /// Everything that a job holds, nodes in slurm.conf's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -12,6 +12,13 @@ use crate::{IndexSet, SlurmNode, fold_hostlist};
 pub struct Allocation {
     /// What it holds on each node.
     pub nodes: Vec<NodeShare>,
+    /// The places of the nodes of which it holds cores, listed once: backfill looks at every running
+    /// job's in every cycle.
+    #[serde(skip)]
+    pub(crate) with_cores: Box<[Part]>,
+    /// And of those of which it holds none.
+    #[serde(skip)]
+    pub(crate) without_cores: Box<[Part]>,
 }
 
 /// What a job holds on one node.
@@ -47,14 +54,26 @@ pub struct NodeShare {
 }
 
 impl Allocation {
+    pub(crate) fn new(nodes: Vec<NodeShare>) -> Self {
+        let list = |bare: bool| {
+            let mut parts = vec![];
+            let shares = nodes.iter().filter(|share| share.cores.is_empty() == bare);
+            Part::list(shares.map(|share| share.index), &mut parts);
+            parts.into()
+        };
+        let (with_cores, without_cores) = (list(false), list(true));
+        Self { nodes, with_cores, without_cores }
+    }
+
     /// The node names, in order.
     pub fn node_names(&self) -> Vec<&SlurmNode> {
         self.nodes.iter().map(|share| &share.node).collect()
     }
 
-    /// The node list as Slurm prints it: `n[1-3]`.
+    /// The node list as Slurm prints it: `n[1-3]`. Dynamic nodes, which come last, are sorted in.
     pub fn node_list(&self) -> String {
-        let names: Vec<_> = self.nodes.iter().map(|share| share.node.as_str()).collect();
+        let mut names: Vec<_> = self.nodes.iter().map(|share| share.node.as_str()).collect();
+        names.sort_by(|one, other| natural::compare(one, other));
         fold_hostlist(&names)
     }
 

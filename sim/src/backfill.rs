@@ -18,7 +18,10 @@ mod quota;
 mod rooms;
 mod search;
 
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use crate::{
     Fact, IndexSet, JobId, JobState, NodeBase, NodeFlags, Slurmctld, Span, Time,
@@ -50,9 +53,10 @@ impl Slurmctld {
     pub(crate) fn backfill_due(&self) -> Option<Time> {
         let params = self.params();
         let on = params.scheduler == SchedulerType::Backfill && params.backfill.interval.is_some();
-        let something = !self.queue.is_empty() || !self.planned.is_empty();
-        let changed = self.clock.changed.filter(|_| on && something)?;
-        Some(self.backfill_tick(changed))
+        let tick = self.backfill_tick(self.clock.changed.filter(|_| on)?);
+        let begins = || self.begins.first().is_some_and(|(begin, _)| *begin <= tick);
+        let something = !self.queue.is_empty() || !self.planned.is_empty() || begins();
+        something.then_some(tick)
     }
 
     fn backfill_tick(&self, changed: Time) -> Time {
@@ -69,17 +73,30 @@ impl Slurmctld {
         self.clock.changed = None;
         self.stats.backfill_cycles += 1;
         for decision in outcome.starts {
+            // Whom it told something else the main scheduler tells what it thinks of them.
+            if let Decision::Wait { job, reason } = &decision
+                && self.job(*job).is_some_and(|job| job.reason != *reason)
+            {
+                self.note_unseen(now);
+            }
             self.apply(now, decision, true);
         }
         for (job, limit) in outcome.limits {
             self.shorten(now, job, limit);
         }
+        self.outranked = outcome.outranked;
         self.expect_starts(outcome.expected);
         self.show_planned(outcome.planned);
     }
 
     /// `PLANNED` is shown of nodes that aren't given out to the last CPU, until the next cycle.
     fn show_planned(&mut self, mut planned: IndexSet) {
+        if self.plans_hidden {
+            // Whether there are any is all that the next cycle depends on.
+            let shown = planned.iter().find(|place| !self.seems_full(*place));
+            self.planned = shown.into_iter().collect();
+            return;
+        }
         for place in mem::take(&mut self.planned).iter() {
             self.nodes[place].flags = self.nodes[place].flags.without(NodeFlags::PLANNED);
         }
@@ -152,6 +169,8 @@ struct Outcome {
     /// Limits of jobs that start with less than they asked for.
     limits: Vec<(JobId, Span)>,
     expected: BTreeMap<JobId, Time>,
+    /// Jobs behind others that it tried to start.
+    outranked: BTreeSet<JobId>,
     /// Nodes that somebody is planned to start on.
     planned: IndexSet,
 }

@@ -11,7 +11,7 @@ mod gres;
 mod include;
 mod known;
 mod line;
-mod natural;
+pub(crate) mod natural;
 mod node;
 mod node_line;
 mod node_set;

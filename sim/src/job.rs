@@ -13,8 +13,8 @@ use std::{fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Allocation, ArrayPlace, JobBehaviour, JobId, PartitionName, Reason, Span, Submission, Time,
-    dependency::Dependency, licenses::LicenseAsk, select::Ask,
+    Allocation, ArrayPlace, IndexSet, JobBehaviour, JobId, PartitionName, Reason, Span, Submission,
+    Time, dependency::Dependency, licenses::LicenseAsk, select::Ask,
 };
 
 /// A job as slurmctld knows it.
@@ -86,6 +86,12 @@ pub struct Job {
     pub(crate) priority_given: bool,
     /// Its cores are counted for others: it is suspended, or was.
     pub(crate) coreless: bool,
+    /// It came to its nodes as one that shares them with nobody else's jobs.
+    pub(crate) keeps_others_out: bool,
+    /// Its script runs.
+    pub(crate) script_lives: bool,
+    /// Nodes on which it is over, while it is completing on others.
+    pub(crate) left: IndexSet,
     /// The limit is its own, not the partition's.
     pub(crate) limit_given: bool,
     /// Tells its runs apart.
@@ -208,7 +214,12 @@ impl Job {
 
     /// When it must end at the latest: start and limit, and what it was suspended for.
     pub fn limit_end(&self) -> Option<Time> {
-        Some(self.start_time? + self.time_limit? + self.suspended.total)
+        Some(self.counts_from()? + self.time_limit?)
+    }
+
+    /// When its limit would have begun: its nodes were ready, and pauses don't count.
+    pub(crate) fn counts_from(&self) -> Option<Time> {
+        Some(self.start_time? + self.behaviour.configuring + self.suspended.total)
     }
 }
 

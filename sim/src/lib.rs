@@ -37,6 +37,7 @@ mod node;
 mod owners;
 mod partition_admin;
 mod partition_limits;
+mod pings;
 mod priority;
 mod quantity;
 mod queue;
@@ -52,6 +53,7 @@ mod sched;
 mod script;
 mod select;
 mod slurmctld;
+mod slurmd;
 mod slurmdbd;
 mod submission;
 mod submit;
@@ -93,6 +95,7 @@ pub use requeue::Requeue;
 pub use rng::{Seed, fnv1a};
 pub use sbatch::{SbatchError, parse_sbatch, parse_sbatch_script};
 pub use slurmctld::{Slurmctld, Stats};
+pub use slurmd::SlurmdStop;
 pub use slurmdbd::{
     Account, AdminLevel, Admitted, Association, DbError, DbUser, Enforced, JobRecord, Qos,
     Slurmdbd, Tres, Wckey,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 /// What a job takes of each licence, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LicenseAsk(BTreeMap<String, u64>);
 
 /// The licences of the cluster.

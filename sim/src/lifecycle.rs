@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Allocation, ExitCode, Fact, Job, JobId, JobState, OverTime, PartitionName, Reason, Signal,
-    Slurmctld, Span, Time, Trap, slurmctld::Event,
+    Allocation, ExitCode, Fact, IndexSet, Job, JobId, JobState, OverTime, PartitionName, Reason,
+    Signal, Slurmctld, Span, Time, Trap, slurmctld::Event,
 };
 
 /// From the allocation until the script runs.
@@ -25,7 +25,9 @@ pub(crate) const PURGE_CHECK: Span = Span::secs(60);
 impl Slurmctld {
     pub(crate) fn happen(&mut self, now: Time, event: Event) {
         match event {
-            Event::ScriptEnds { job, run, exit } if self.runs(job, run) => {
+            Event::ScriptEnds { job, run, exit }
+                if self.runs(job, run) && self.job(job).is_some_and(|job| job.script_lives) =>
+            {
                 self.script_ended(now, job, exit);
             }
             Event::LimitPasses { job, run } if self.runs(job, run) => self.check_limit(now, job),
@@ -47,12 +49,16 @@ impl Slurmctld {
                 self.purge(now, job);
             }
             Event::NodeRegisters { node } => self.node_registers(now, node),
-            Event::NodeSilent { node } => self.node_silent(node),
+            Event::NodeSilent { node, sent } => self.node_silent(node, sent),
+            Event::PingRound => self.ping_round(now),
+            Event::SlurmdReturns { node } => self.slurmd_returned(now, node),
+            Event::LaunchFails { job, run } if self.runs(job, run) => self.launch_failed(now, job),
             Event::ScriptEnds { .. }
             | Event::LimitPasses { .. }
             | Event::Warned { .. }
             | Event::Configured { .. }
             | Event::PrologEnds { .. }
+            | Event::LaunchFails { .. }
             | Event::NodesFree { .. }
             | Event::Purge { .. } => {}
         }
@@ -90,6 +96,7 @@ impl Slurmctld {
         self.stats.started += 1;
         self.stats.backfilled += u64::from(backfilled);
         self.task_started(job);
+        self.launch(now, job);
         self.schedule_launch(now, job);
         self.schedule_end(now, job);
         self.tell_dependents(now, job);
@@ -179,8 +186,8 @@ impl Slurmctld {
         let Some(record) = self.job(job) else { return };
         let (run, behaviour) = (record.run, record.behaviour.clone());
         let before = behaviour.configuring + behaviour.prolog + LAUNCH + record.suspended.total;
-        let script =
-            behaviour.run_time.map(|span| record.start_time.unwrap_or(now) + before + span);
+        let runs = behaviour.run_time.filter(|_| record.script_lives);
+        let script = runs.map(|span| record.start_time.unwrap_or(now) + before + span);
         let over = self.over_time_limit(record);
         let end = record.limit_end();
         let limit = end.zip(over).map(|(end, over)| (end + over).round_up(LIMIT_CHECK));
@@ -197,6 +204,15 @@ impl Slurmctld {
                 code => ExitCode::code(code),
             };
             self.events.push(at.max(now), Event::ScriptEnds { job, run, exit });
+        }
+    }
+
+    /// Somebody who watched the real controller knows better when a job started. Its nodes and what
+    /// else it has stay as they are.
+    pub fn correct_start(&mut self, now: Time, job: JobId, start: Time) {
+        if let Some(record) = self.job_mut(job).filter(|record| record.start_time != Some(start)) {
+            record.start_time = Some(start);
+            self.schedule_end(now, job);
         }
     }
 
@@ -218,6 +234,7 @@ impl Slurmctld {
     }
 
     fn script_ended(&mut self, now: Time, job: JobId, exit: ExitCode) {
+        self.job_mut(job).into_iter().for_each(|job| job.script_lives = false);
         let end = self.latest_end(job);
         let (state, reason) = match exit {
             // It got away with it only because nobody has looked yet.
@@ -309,6 +326,7 @@ impl Slurmctld {
 
     /// A run is over: its nodes are free after `completing`.
     pub(crate) fn free_after(&mut self, now: Time, job: JobId, completing: Span) {
+        let completing = self.tell_nodes(now, job, completing);
         self.leave_rows(job);
         self.running.remove(&job);
         let Some(record) = self.job_mut(job) else { return };
@@ -344,8 +362,11 @@ impl Slurmctld {
     }
 
     pub(crate) fn release_nodes(&mut self, now: Time, job: JobId) {
+        if self.waits_for_silent(job) {
+            return self.leave_live_nodes(now, job);
+        }
         let killed = self.job(job).is_some_and(|job| job.completing);
-        self.give_back(job);
+        self.give_back(now, job);
         if self.is_to_run_again(job) {
             return self.requeued(now, job);
         }
@@ -360,14 +381,14 @@ impl Slurmctld {
 
     /// The nodes are free; the job still says which they were. The only way out of an allocation,
     /// so whoever follows the facts sees every holder's end.
-    fn give_back(&mut self, job: JobId) {
+    fn give_back(&mut self, now: Time, job: JobId) {
         self.leave_rows(job);
         let Some(record) = self.job_mut(job) else {
             return;
         };
         let was_completing = std::mem::take(&mut record.completing);
         let (allocation, licenses) = (record.held(), record.licenses.clone());
-        record.coreless = false;
+        (record.coreless, record.left) = (false, IndexSet::new());
         self.licenses.give_back(&licenses);
         self.facts.push(Fact::JobReleased { job });
         for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
@@ -376,6 +397,9 @@ impl Slurmctld {
                 node.jobs.remove(&job);
                 if was_completing {
                     node.end_completing(share);
+                }
+                if !node.silent {
+                    node.heard = now;
                 }
             });
             self.unshared.remove(share.index);
@@ -408,7 +432,7 @@ impl Slurmctld {
     }
 
     /// Forgets a job. The record with an array's number stays until the others are forgotten.
-    fn purge(&mut self, now: Time, job: JobId) {
+    pub(crate) fn purge(&mut self, now: Time, job: JobId) {
         let place = self.job(job).and_then(|job| job.array.clone());
         if let Some(place) = &place {
             let others = self.array_records(place.job).filter(|id| *id != place.job).count();

@@ -34,8 +34,10 @@ pub struct Node {
     pub(crate) flags: NodeFlags,
     /// What of `usage` jobs hold that are completing.
     pub(crate) completing: Completing,
-    /// When its slurmd was last heard of.
+    /// When its slurmd was last heard of, pings aside.
     pub(crate) heard: Time,
+    /// Its slurmd doesn't answer.
+    pub(crate) silent: bool,
     /// Its weight in slurm.conf: updates change the one in `spec`.
     pub(crate) planned_weight: u32,
 }
@@ -90,6 +92,7 @@ impl Node {
             flags,
             completing: Completing::default(),
             heard: Time::ZERO,
+            silent: false,
             planned_weight,
         }
     }

@@ -4,16 +4,18 @@
 //!   nodes        from the file; down, drained, failing and the reason are remembered,
 //!                as are the nodes that were made at run time
 //!   partitions   from the file; what operators changed is lost, unless ReconfigFlags keep it
-//!   jobs         remembered; lost where their nodes or partitions are gone
+//!   jobs         remembered; lost where their nodes or partitions are gone, and where the save
+//!                that it starts from is older than they are
 //! ```
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
+    Allocation, ExitCode, Job, JobId, JobState, Node, NodeFlags, NodeShare, PartitionName, Reason,
     SlurmConfig, SlurmNode, Slurmctld, Span, Time,
     conf::{InitialState, PartitionSpec},
     node::Service,
+    pings::Pings,
     slurmctld::Event,
 };
 
@@ -37,6 +39,44 @@ impl Slurmctld {
         self.reconfigure(now, config);
     }
 
+    /// Starts again from a save of this time: jobs that came later are unknown, and their numbers are
+    /// given out again. What ran of them is killed when its slurmd registers.
+    ///
+    /// What else changed since then is remembered all the same: slurmctld saves a job at once when it
+    /// starts or ends.
+    pub fn restart_from(&mut self, now: Time, saved: Time) {
+        let is_new = |job: &&Job| saved <= job.submit_time && job.restarts == 0;
+        let first = self.jobs().filter(is_new).map(|job| job.id).min();
+        if let Some(first) = first {
+            let lost: Vec<JobId> = self.jobs.range(first..).map(|(id, _)| *id).collect();
+            // The record with an array's number is the lowest, and has to go last.
+            for id in lost.into_iter().rev() {
+                self.lose(now, id);
+            }
+            self.next_job_id = first.0;
+        }
+        self.restart(now);
+    }
+
+    fn lose(&mut self, now: Time, id: JobId) {
+        let Some(job) = self.job_mut(id) else { return };
+        job.requeue = false;
+        if job.completing {
+            job.state = JobState::NodeFail;
+            self.release_nodes(now, id);
+        } else if job.holds_nodes() {
+            let (state, reason) = (JobState::NodeFail, Reason::NodeDown);
+            self.end_running(now, id, state, reason, ExitCode::default(), Span::ZERO);
+        } else if job.state == JobState::Pending {
+            self.end_pending(now, id, JobState::NodeFail);
+        }
+        // An epilog takes time, but nobody waits for it.
+        if self.job(id).is_some_and(|job| job.completing) {
+            self.release_nodes(now, id);
+        }
+        self.purge(now, id);
+    }
+
     /// Reads another configuration, as `scontrol reconfigure` makes it.
     pub fn reconfigure(&mut self, now: Time, config: SlurmConfig) {
         let old_names: Vec<PartitionName> =
@@ -52,10 +92,15 @@ impl Slurmctld {
         }
         let fates = self.move_jobs(&old_names, &shapes);
         self.resolve_partitions(now);
+        self.renew_owners();
         for (id, fate) in fates {
             self.meet(now, id, &fate);
         }
-        self.pinged = now + Span::secs(3);
+        self.clock.backfilled = now;
+        self.pings = Pings::begin(now);
+        if !self.silent.is_empty() {
+            self.await_round(now);
+        }
         self.ask_for_cycle(now);
     }
 
@@ -172,7 +217,7 @@ impl Slurmctld {
         let fits = nodes.iter().all(as_before);
         let whole = nodes.len() == held.nodes.len() && fits;
         nodes.sort_by_key(|share| share.index);
-        (Allocation { nodes }, whole)
+        (Allocation::new(nodes), whole)
     }
 
     fn fate(
@@ -200,6 +245,7 @@ impl Slurmctld {
         match fate {
             Fate::Stays => return,
             Fate::Ends | Fate::Lost if job.state == JobState::Pending => {
+                self.job_mut(id).into_iter().for_each(|job| job.exit = ExitCode::signal(1));
                 self.end_pending(now, id, JobState::NodeFail);
                 return self.set_reason(id, Reason::NodeDown);
             }
@@ -212,6 +258,15 @@ impl Slurmctld {
         }
         // No place is the one that it lost: all that are left count.
         self.lose_node(now, id, usize::MAX);
+        self.hear_of_nodes(now, id);
+    }
+
+    /// The nodes that are told to end a job say that they are there.
+    fn hear_of_nodes(&mut self, now: Time, id: JobId) {
+        let allocation = self.job(id).and_then(|job| job.allocation.clone());
+        for share in allocation.iter().flat_map(|allocation| &allocation.nodes) {
+            self.ping(now, share.index);
+        }
     }
 }
 
@@ -234,16 +289,11 @@ fn remembered(mut node: Node, before: Option<Node>) -> Node {
         for flag in [NodeFlags::DRAIN, NodeFlags::FAIL, NodeFlags::MAINT] {
             node.flags = node.flags.set(flag, before.flags.has(flag) && KEPT.has(flag));
         }
-        // Where jobs run the node is known to be there.
-        node.service = match (before.is_down(), before.has_running_jobs()) {
-            (true, _) => Service::Down,
-            (false, true) => Service::Up,
-            (false, false) => Service::Unknown,
-        };
+        node.service = if before.is_down() { Service::Down } else { Service::Unknown };
     }
     node.reason = node.reason.or(before.reason);
     (node.comment, node.extra) = (before.comment, before.extra);
     (node.usage, node.jobs, node.completing) = (before.usage, before.jobs, before.completing);
-    node.heard = before.heard;
+    (node.heard, node.silent) = (before.heard, before.silent);
     node
 }

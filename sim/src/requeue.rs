@@ -145,7 +145,8 @@ impl Slurmctld {
     /// A node under the job is gone: it goes on without it, back to the queue, or to its end.
     pub(crate) fn lose_node(&mut self, now: Time, job: JobId, place: usize) {
         let Some(record) = self.job(job) else { return };
-        let nodes = record.allocation.iter().flat_map(|allocation| &allocation.nodes);
+        let held = record.held();
+        let nodes = held.iter().flat_map(|held| &held.nodes);
         let others =
             nodes.filter(|share| share.index != place && !self.nodes[share.index].is_down());
         let others = others.count();
@@ -166,6 +167,11 @@ impl Slurmctld {
             let (state, reason) = (JobState::NodeFail, Reason::NodeDown);
             return self.end_running(now, job, state, reason, exit, completing);
         }
+        self.send_back(now, job, completing);
+    }
+
+    /// A running job goes back to the queue; its nodes are free after `completing`.
+    pub(crate) fn send_back(&mut self, now: Time, job: JobId, completing: Span) {
         if let Some(record) = self.job_mut(job) {
             record.state = JobState::Pending;
             record.restarts += 1;
@@ -183,7 +189,7 @@ impl Slurmctld {
             return;
         };
         let kept = allocation.nodes.iter().filter(|share| share.index != place);
-        let kept = Allocation { nodes: kept.cloned().collect() };
+        let kept = Allocation::new(kept.cloned().collect());
         record.allocation = Some(Arc::new(kept));
         let gone: Vec<_> =
             held.nodes.iter().filter(|share| share.index == place).cloned().collect();

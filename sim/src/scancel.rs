@@ -134,7 +134,10 @@ impl Slurmctld {
     }
 
     pub(crate) fn deliver(&mut self, now: Time, job: JobId, signal: Signal) {
-        let Some(record) = self.job(job).filter(|job| !job.is_external()) else { return };
+        let Some(record) = self.job(job).filter(|job| job.script_lives) else { return };
+        if record.batch_host().is_some_and(|place| self.nodes[place].silent) {
+            return;
+        }
         let exit = match record.behaviour.traps.get(&signal) {
             Some(Trap::Ignore) => return,
             Some(Trap::Exit(code)) => ExitCode::code(*code),

@@ -23,6 +23,7 @@ use crate::{
     conf::{OverSubscribe, Params, PartitionSpec},
     licenses::Licenses,
     node::Service,
+    pings::Pings,
     priority::Weighed,
     rows::{Holder, RowTable},
     sched::{Clock, QueueKey},
@@ -62,6 +63,8 @@ pub struct Slurmctld {
     pub(crate) expected: BTreeSet<JobId>,
     /// Nodes that backfill plans to start somebody on.
     pub(crate) planned: IndexSet,
+    /// Jobs behind others that backfill tried to start.
+    pub(crate) outranked: BTreeSet<JobId>,
     /// Nobody looks at plans.
     pub(crate) plans_hidden: bool,
     /// Jobs that wait for a time, by that time.
@@ -85,8 +88,10 @@ pub struct Slurmctld {
     pub(crate) next_job_id: u32,
     pub(crate) n_runs: u32,
     pub(crate) next_basic_priority: u32,
-    /// The last round of pings, or the first one.
-    pub(crate) pinged: Time,
+    /// Rounds of pings.
+    pub(crate) pings: Pings,
+    /// Nodes whose slurmd doesn't answer.
+    pub(crate) silent: IndexSet,
     /// The configuration as it was read.
     pub(crate) read: SlurmConfig,
     /// How many of the nodes it names: the dynamic ones come after them.
@@ -132,7 +137,13 @@ pub(crate) enum Event {
     /// The node's slurmd registers.
     NodeRegisters { node: usize },
     /// A message to the node had no answer.
-    NodeSilent { node: usize },
+    NodeSilent { node: usize, sent: Time },
+    /// A round of pings, while somebody is silent.
+    PingRound,
+    /// A slurmd registers that was silent.
+    SlurmdReturns { node: usize },
+    /// The script of this run couldn't be sent to its node.
+    LaunchFails { job: JobId, run: u32 },
 }
 
 /// Counters, as `sdiag` has them.
@@ -180,6 +191,7 @@ impl Slurmctld {
             unchecked: BTreeSet::new(),
             expected: BTreeSet::new(),
             planned: IndexSet::new(),
+            outranked: BTreeSet::new(),
             plans_hidden: false,
             begins: BTreeSet::new(),
             recheck: BTreeSet::new(),
@@ -195,7 +207,8 @@ impl Slurmctld {
             next_job_id: config.params().first_job_id,
             n_runs: 0,
             next_basic_priority: crate::priority::BASIC_FIRST,
-            pinged: crate::admin::FIRST_PING,
+            pings: Pings::begin(Time::ZERO),
+            silent: IndexSet::new(),
             read: config.clone(),
             n_conf_nodes: config.nodes().len(),
             weighed: BTreeMap::new(),
@@ -399,6 +412,7 @@ impl Slurmctld {
     pub(crate) fn index_nodes(&mut self) {
         self.up = places_of(&self.nodes, Node::takes_jobs);
         self.external = places_of(&self.nodes, Node::is_external);
+        self.silent = places_of(&self.nodes, |node| node.silent);
         self.busy = places_of(&self.nodes, |node| !node.jobs.is_empty());
         self.completing = places_of(&self.nodes, |node| 0 < node.completing.jobs);
         self.census = Census::new(&self.nodes);

@@ -279,6 +279,9 @@ impl Slurmctld {
             priority_given: submission.priority.is_some()
                 && Self::is_operator(submission.submitter()),
             coreless: false,
+            keeps_others_out: false,
+            script_lives: false,
+            left: crate::IndexSet::new(),
             limit_given: times.limit.is_some(),
             submission: Arc::new(submission),
             ask: Arc::new(ask),

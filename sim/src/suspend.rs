@@ -124,9 +124,9 @@ impl Slurmctld {
 impl Job {
     /// What nodes count against it: a suspended job's cores are free.
     pub(crate) fn held(&self) -> Option<Arc<Allocation>> {
-        let allocation = self.allocation.as_ref()?;
+        let allocation = self.still_held(self.allocation.clone()?);
         if !self.coreless {
-            return Some(allocation.clone());
+            return Some(allocation);
         }
         let bare = |share: &NodeShare| NodeShare {
             cpus: 0,
@@ -134,6 +134,6 @@ impl Job {
             cpu_ids: IndexSet::new(),
             ..share.clone()
         };
-        Some(Arc::new(Allocation { nodes: allocation.nodes.iter().map(bare).collect() }))
+        Some(Arc::new(Allocation::new(allocation.nodes.iter().map(bare).collect())))
     }
 }

@@ -60,14 +60,14 @@ pub struct Bridge {
     config: Config,
     author: Author,
     duties: Duties,
-    out: Outbox,
+    pub(crate) out: Outbox,
     /// Where several replicas share the work: who leads.
-    election: Option<Election>,
+    pub(crate) election: Option<Election>,
     role: Role,
-    link: Link,
+    pub(crate) link: Link,
     /// Why Slurm can't be asked, while it can't.
     shut: Option<SlurmFault>,
-    informers: BTreeMap<Resource, Informer>,
+    pub(crate) informers: BTreeMap<Resource, Informer>,
     store: Store,
     /// Who lives where, and what kubelets refused.
     tenants: Tenants,
@@ -79,8 +79,8 @@ pub struct Bridge {
     reservations: Vec<Reservation>,
     jobs: Jobs,
     owners: Owners,
-    desks: Desks,
-    endings: Endings,
+    pub(crate) desks: Desks,
+    pub(crate) endings: Endings,
     poller: Poller,
     gate: Gate,
     lanes: Lanes,
@@ -147,7 +147,7 @@ impl Bridge {
             jobs: Jobs::default(),
             owners: Owners::default(),
             desks: Desks::default(),
-            endings: Endings::default(),
+            endings: Endings::new(&config),
             gate: Gate::default(),
             lanes: Lanes::default(),
             shelf: Shelf::default(),
@@ -184,7 +184,9 @@ impl Bridge {
         if self.role == Role::Leading {
             self.settle();
         }
-        self.out.finish()
+        let mut effects = self.out.finish();
+        plants::spoil(&self.config, &mut effects);
+        effects
     }
 
     /// What was done since the last call, in order.
@@ -309,6 +311,9 @@ impl Bridge {
         self.count(workload.need(), false);
         workload.drive(&mut self.context());
         self.count(workload.need(), true);
+        if self.config.has(Plant::BlocksTheLine) && !workload.stage.is_before_running() {
+            self.gate.leave(id);
+        }
         let strangers = std::mem::take(&mut workload.strangers);
         if let Some(roster) = workload.leaves_for.take() {
             self.count(workload.need(), false);

@@ -76,17 +76,17 @@ impl Context<'_> {
         own_rules(self.storage, pod)
     }
 
-    pub(crate) fn job(&self, job: JobId) -> Option<&OurJob> {
-        self.jobs.get(job)
+    pub(crate) fn job(&self, workload: &Uid, job: JobId) -> Option<&OurJob> {
+        self.jobs.of(workload, job)
     }
 
-    pub(crate) fn standing(&self, job: JobId) -> Standing {
-        self.row(job).standing
+    pub(crate) fn standing(&self, workload: &Uid, job: JobId) -> Standing {
+        self.row(workload, job).standing
     }
 
     /// What the job's state means.
-    pub(crate) fn row(&self, job: JobId) -> &'static Row {
-        self.jobs.get(job).map_or(&states::GONE, OurJob::row)
+    pub(crate) fn row(&self, workload: &Uid, job: JobId) -> &'static Row {
+        self.job(workload, job).map_or(&states::GONE, OurJob::row)
     }
 
     pub(crate) fn end_job(&mut self, job: JobId, workload: &Uid, farewell: Farewell, why: &str) {

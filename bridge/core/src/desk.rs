@@ -193,6 +193,27 @@ impl Desks {
         self.desks.get(pod).is_some_and(|desk| UNLUCKY <= desk.failures)
     }
 
+    /// Where a pod's desk stands.
+    pub(crate) fn state_name(&self, pod: &Uid) -> &'static str {
+        match self.desks.get(pod).map(|desk| &desk.state) {
+            None | Some(State::Free) => "desk free",
+            Some(State::Settling(_)) => "desk settling",
+            Some(State::Resting) => "desk resting",
+            Some(State::Busy(errand)) => match errand {
+                Errand::Read => "desk reading",
+                Errand::Mark(_) => "desk marking",
+                Errand::Explain(_) => "desk explaining",
+                Errand::Place(_) => "desk placing",
+                Errand::Bind { .. } => "desk binding",
+                Errand::Pause { .. } => "desk pausing",
+                Errand::Devices(_) => "desk giving devices",
+                Errand::Disrupt(_) => "desk disrupting",
+                Errand::Remove { .. } => "desk removing",
+                Errand::Release => "desk releasing",
+            },
+        }
+    }
+
     /// Whether the pod has to be read before anything is decided about it.
     pub(crate) fn must_read(&self, pod: &Uid) -> bool {
         self.desks.get(pod).is_some_and(|desk| desk.must_read)

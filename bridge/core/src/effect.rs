@@ -182,6 +182,6 @@ pub enum SlurmRequest {
 pub enum NodeTarget {
     /// Take no new jobs.
     Drain,
-    /// Take new jobs again.
-    Resume,
+    /// Take new jobs again, unless the node is down: who took it down brings it back.
+    Undrain,
 }

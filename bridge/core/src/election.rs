@@ -141,6 +141,20 @@ impl Election {
         }
     }
 
+    /// Where it stands.
+    pub(crate) const fn state_name(&self) -> &'static str {
+        match self.state {
+            State::Looking => "election looking",
+            State::Resting => "election resting",
+            State::Taking { .. } => "election taking",
+            State::Leading { .. } => "election leading",
+            State::Renewing { .. } => "election renewing",
+            State::Checking { .. } => "election checking",
+            State::Releasing => "election releasing",
+            State::Over => "election over",
+        }
+    }
+
     /// Who held the lease when it was last read.
     pub(crate) fn holder(&self) -> Option<&str> {
         let (record, _) = self.seen.as_ref()?;

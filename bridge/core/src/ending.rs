@@ -21,12 +21,14 @@ use drawbridge_sim::{JobId, Span};
 
 use crate::{
     backoff::Backoff,
+    config::Config,
     effect::SlurmRequest,
     facts::FactSubject,
     input::{SlurmFault, SlurmReply},
     mark::{Mark, Outcome},
     names::Uid,
     outbox::{Alarm, Outbox, Purpose},
+    plants::Plant,
     slurm::ObservedJob,
     states::{Standing, standing},
 };
@@ -72,6 +74,8 @@ struct Ending {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
     endings: BTreeMap<JobId, Ending>,
+    /// A planted defect: jobs aren't read before they are ended.
+    unread: bool,
 }
 
 /// What came of a reply.
@@ -84,7 +88,12 @@ pub(crate) enum Progress {
 }
 
 impl Endings {
-    /// Begins to end a job. Asked twice, the first stands.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { endings: BTreeMap::new(), unread: config.has(Plant::CancelsUnread) }
+    }
+
+    /// Begins to end a workload's job. Asked twice, the first stands. Where the number was another
+    /// workload's, that one's job is no more.
     pub(crate) fn begin(
         &mut self,
         out: &mut Outbox,
@@ -93,9 +102,11 @@ impl Endings {
         farewell: Farewell,
         why: &str,
     ) {
-        if self.endings.contains_key(&job) {
+        if self.of(&workload, job).is_some() {
             return;
         }
+        self.endings.remove(&job);
+        out.cancel_alarm(&Alarm::Ending(job));
         let ending = Ending {
             workload,
             farewell,
@@ -104,12 +115,32 @@ impl Endings {
             was_told: false,
             failures: 0,
         };
-        self.endings.insert(job, ending);
-        out.slurm(Purpose::Ending(job), SlurmRequest::Job(job));
+        let ending = self.endings.entry(job).or_insert(ending);
+        if self.unread {
+            ending.tell(out, job, None);
+        } else {
+            out.slurm(Purpose::Ending(job), SlurmRequest::Job(job));
+        }
     }
 
-    pub(crate) fn contains(&self, job: JobId) -> bool {
-        self.endings.contains_key(&job)
+    fn of(&self, workload: &Uid, job: JobId) -> Option<&Ending> {
+        self.endings.get(&job).filter(|ending| ending.workload == *workload)
+    }
+
+    pub(crate) fn contains(&self, workload: &Uid, job: JobId) -> bool {
+        self.of(workload, job).is_some()
+    }
+
+    /// Where the end of a job stands.
+    pub(crate) fn state_name(&self, job: JobId) -> Option<&'static str> {
+        Some(match self.endings.get(&job)?.state {
+            State::Reading => "ending reading",
+            State::Noting => "ending noting",
+            State::Telling => "ending telling",
+            State::Told => "ending told",
+            State::Resting => "ending resting",
+            State::Over => "ending over",
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -117,26 +148,30 @@ impl Endings {
     }
 
     /// Whether Slurm took what we told the job.
-    pub(crate) fn was_told(&self, job: JobId) -> bool {
-        self.endings.get(&job).is_some_and(|ending| ending.was_told)
+    pub(crate) fn was_told(&self, workload: &Uid, job: JobId) -> bool {
+        self.of(workload, job).is_some_and(|ending| ending.was_told)
     }
 
     /// Whether the job is over for sure.
-    pub(crate) fn is_over(&self, job: JobId) -> bool {
-        self.endings.get(&job).is_some_and(|ending| ending.state == State::Over)
+    pub(crate) fn is_over(&self, workload: &Uid, job: JobId) -> bool {
+        self.of(workload, job).is_some_and(|ending| ending.state == State::Over)
     }
 
     /// The job's end was observed elsewhere.
-    pub(crate) fn observed_end(&mut self, out: &mut Outbox, job: JobId) {
-        if let Some(ending) = self.endings.get_mut(&job) {
+    pub(crate) fn observed_end(&mut self, out: &mut Outbox, workload: &Uid, job: JobId) {
+        if let Some(ending) = self.endings.get_mut(&job)
+            && ending.workload == *workload
+        {
             ending.state = State::Over;
             out.cancel_alarm(&Alarm::Ending(job));
         }
     }
 
-    pub(crate) fn forget(&mut self, out: &mut Outbox, job: JobId) {
-        self.endings.remove(&job);
-        out.cancel_alarm(&Alarm::Ending(job));
+    pub(crate) fn forget(&mut self, out: &mut Outbox, workload: &Uid, job: JobId) {
+        if self.contains(workload, job) {
+            self.endings.remove(&job);
+            out.cancel_alarm(&Alarm::Ending(job));
+        }
     }
 
     /// Takes a reply.
@@ -152,7 +187,7 @@ impl Endings {
         };
         match (ending.state, outcome) {
             (State::Reading, Ok(SlurmReply::Job(found))) => {
-                ending.read(out, cluster, job, found.as_ref());
+                ending.read(out, cluster, job, found.as_deref());
             }
             // Without the note it must end all the same.
             (State::Noting, Ok(_) | Err(SlurmFault::Refused { .. })) => ending.tell(out, job, None),

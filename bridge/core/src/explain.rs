@@ -69,7 +69,7 @@ pub(crate) fn waiting(workload: &Workload, context: &Context<'_>) -> Option<Expl
             if let Some((_, words)) = &workload.trials.held_up {
                 return Some(Explanation::waits("WaitingForNode", words.clone()));
             }
-            let (message, is_stuck) = pending(*job, context.job(*job)?)?;
+            let (message, is_stuck) = pending(*job, context.job(&workload.id, *job)?)?;
             Some(Explanation { message, reason: "SlurmPending", warning: is_stuck })
         }
         Stage::Submitting { .. }

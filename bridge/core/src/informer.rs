@@ -205,6 +205,16 @@ impl Informer {
         self.state == State::Absent
     }
 
+    /// Where it stands.
+    pub(crate) const fn state_name(&self) -> &'static str {
+        match self.state {
+            State::Listing => "informer listing",
+            State::Watching { .. } => "informer watching",
+            State::Resting { .. } => "informer resting",
+            State::Absent => "informer absent",
+        }
+    }
+
     /// Why nothing new is heard, if so.
     pub(crate) fn trouble(&self) -> Option<String> {
         let name = self.resource.name();

@@ -99,7 +99,7 @@ pub enum SlurmReply {
     /// Ids and states of every job that slurmctld remembers.
     States(Vec<(JobId, ObservedState)>),
     /// One job in full; `None` if slurmctld doesn't know it.
-    Job(Option<ObservedJob>),
+    Job(Option<Box<ObservedJob>>),
     /// Every job in full.
     Jobs(Vec<ObservedJob>),
     /// Every node.

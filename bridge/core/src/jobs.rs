@@ -107,6 +107,18 @@ impl Jobs {
         self.by_id.get(&id)
     }
 
+    /// The workload's job of this number. Numbers are given out again after Slurm lost its state, so
+    /// another workload may have it by now.
+    pub(crate) fn of(&self, workload: &Uid, id: JobId) -> Option<&OurJob> {
+        self.get(id).filter(|job| job.workload == *workload)
+    }
+
+    /// The newest of them that isn't over.
+    pub(crate) fn newest(&self) -> Option<JobId> {
+        let mut live = self.by_id.iter().rev().filter(|(_, job)| job.is_live());
+        live.next().map(|(id, _)| *id)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (JobId, &OurJob)> {
         self.by_id.iter().map(|(id, job)| (*id, job))
     }
@@ -175,8 +187,16 @@ impl Jobs {
 
     /// The job is settled: nobody asks about it any more, and no earlier request revives it.
     pub(crate) fn forget(&mut self, id: JobId, last_call: CallId) {
-        self.settled.insert(id, last_call);
+        let settled = self.settled.entry(id).or_insert(last_call);
+        *settled = last_call.max(*settled);
         self.remove(id);
+    }
+
+    /// The same for a workload's job, unless its number is another's by now.
+    pub(crate) fn forget_of(&mut self, workload: &Uid, id: JobId, last_call: CallId) {
+        if self.get(id).is_none_or(|job| job.workload == *workload) {
+            self.forget(id, last_call);
+        }
     }
 
     /// The workload is no more; its jobs that are over aren't of interest.

@@ -14,6 +14,7 @@ mod backoff;
 mod base64;
 mod bridge;
 mod candidates;
+mod census;
 pub mod config;
 mod context;
 pub mod custody;

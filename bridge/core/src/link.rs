@@ -194,6 +194,16 @@ impl Link {
         }
     }
 
+    /// Where the way stands.
+    pub(crate) fn state_name(&self) -> &'static str {
+        match (&self.token, self.endpoints.get(self.current).map(|endpoint| &endpoint.state)) {
+            (Token::Refused { .. }, _) => "link without token",
+            (Token::Fine, Some(State::Ready(..))) => "link ready",
+            (Token::Fine, Some(State::Resting { .. })) => "link resting",
+            (Token::Fine, Some(State::Unknown(_)) | None) => "link unknown",
+        }
+    }
+
     /// What happened since the last call, as sentences, each with whether it is a matter of course.
     pub fn take_news(&mut self) -> Vec<(String, bool)> {
         std::mem::take(&mut self.news)

@@ -4,7 +4,7 @@
 //!  Kubernetes                                          Slurm
 //!  mapped to a Slurm node   ──▶ taint: only our pods
 //!  cordoned, not ready, gone ─────────────────────▶   DRAIN, with our reason
-//!  back                     ──────────────────────▶   RESUME, if the reason is ours
+//!  back                     ──────────────────────▶   UNDRAIN, if the reason is ours
 //!  labelled as external     ──────────────────────▶   made, described, made anew, deleted
 //!  condition SlurmSchedulable ◀──────────────────────  drained or down by somebody else
 //!  condition SlurmMaintenance ◀──────────────────────  reserved for maintenance
@@ -282,7 +282,7 @@ fn step(scene: &Scene<'_>, info: &NodeInfo) -> Option<Step> {
         Move::Set { state, reason, why } => {
             let (verb, past) = match state {
                 NodeTarget::Drain => ("drain", "drained"),
-                NodeTarget::Resume => ("resume", "resumed"),
+                NodeTarget::Undrain => ("undrain", "undrained"),
             };
             let told = Told { done: format!("{past} Slurm node {node}: {why}"), verb };
             Some(Step { node, request: SlurmStep::Set(state, reason), told })

@@ -292,6 +292,16 @@ impl Outbox {
         Some((purpose, via))
     }
 
+    /// What the request was for, if its answer is still waited for.
+    pub(crate) fn purpose_of(&self, id: CallId) -> Option<&Purpose> {
+        self.calls.get(&id).map(|call| &call.purpose)
+    }
+
+    /// The alarms whose time has come by then.
+    pub(crate) fn ringing(&self, now: Time) -> impl Iterator<Item = &Alarm> {
+        self.queue.iter().take_while(move |(at, _)| *at <= now).map(|(_, alarm)| alarm)
+    }
+
     /// Sets the alarm, in place of what it was set to.
     pub(crate) fn wake_at(&mut self, at: Time, alarm: Alarm) {
         self.cancel_alarm(&alarm);

@@ -55,7 +55,7 @@ pub(crate) fn check(
     config: &Config,
     namespace: &str,
     layers: &Layers<'_>,
-) -> Result<(), Forbidden> {
+) -> Result<(), Box<Forbidden>> {
     let (entry, rights) = config.namespace(namespace);
     if let Some(allowed) = &rights.allowed_overrides
         && let Some(key) = annotations::said(layers)
@@ -63,7 +63,8 @@ pub(crate) fn check(
             .map(|(_, key)| key)
     {
         let (namespace, entry) = (namespace.to_owned(), entry.to_owned());
-        return Err(Forbidden::Override { key, namespace, entry, allowed: list(allowed, "none") });
+        let allowed = list(allowed, "none");
+        return Err(Box::new(Forbidden::Override { key, namespace, entry, allowed }));
     }
     rules(rights).into_iter().try_for_each(|rule| rule.check(namespace, entry, layers))
 }
@@ -94,7 +95,12 @@ impl<'a> Rule<'a> {
 }
 
 impl Rule<'_> {
-    fn check(&self, namespace: &str, entry: &str, layers: &Layers<'_>) -> Result<(), Forbidden> {
+    fn check(
+        &self,
+        namespace: &str,
+        entry: &str,
+        layers: &Layers<'_>,
+    ) -> Result<(), Box<Forbidden>> {
         let (Some((key, value)), Some(allowed)) =
             (annotations::find(layers, self.key), self.allowed)
         else {
@@ -110,14 +116,14 @@ impl Rule<'_> {
             return Ok(());
         }
         let known: Vec<String> = self.own.into_iter().chain(allowed).cloned().collect();
-        Err(Forbidden::Value {
+        Err(Box::new(Forbidden::Value {
             key,
             value: value.into(),
             namespace: namespace.into(),
             allowed: list(&known, "no other than its own"),
             entry: entry.into(),
             list: self.list,
-        })
+        }))
     }
 }
 

@@ -8,13 +8,17 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use drawbridge_sim::SlurmNode;
+use drawbridge_sim::{JobId, SlurmNode};
 
 use crate::{
     candidates::{Around, Choice, Company, Demands, Field, Hold, When, fits},
     config::Config,
+    effect::Effect,
     gang::Gang,
     input::{SlurmFault, SlurmReply},
+    jobs::Jobs,
+    mapping::Mapping,
+    names::KubeNode,
     slurm::{Base, NodeInfo, ObservedJob, ObservedState, Submission},
     states::{Standing, standing},
     store::Store,
@@ -27,16 +31,36 @@ pub enum Plant {
     /// Slurm's jobs aren't looked through for one that stands for a workload already, nor for a
     /// second one.
     AdoptsNothing,
+    /// A second job of a workload is left alone.
+    KeepsSurplus,
     /// A job with a mark of any cluster is taken for ours.
     TrustsAnyMark,
+    /// A job is ended by its number, without a look at whose it is by now.
+    CancelsUnread,
     /// Groups of one name in several namespaces are one group.
     MergesNamespaces,
     /// A reply of the API server that never comes is waited for.
     WaitsForever,
-    /// Whatever is drained while its node isn't cordoned is resumed.
-    ResumesAnything,
+    /// While one workload waits in Slurm's queue, no other is submitted.
+    BlocksTheLine,
+    /// A binding doesn't say which pod of its name is meant.
+    BindsByName,
+    /// Pods are bound where their job was when it started, whatever became of it since.
+    BindsLate,
+    /// Slurm's names of nodes are taken for Kubernetes' names.
+    MapsByName,
+    /// That a job is over isn't noticed between two lists of all jobs.
+    OverlooksEnds,
+    /// A job is ended while its pods still terminate.
+    EndsEarly,
+    /// Only pods that run are removed with their job, not those that are about to.
+    SparesStarting,
     /// Pods that ended while no bridge ran keep the finalizer.
     ForgetsFinalizers,
+    /// Whatever is drained while its node isn't cordoned is undrained.
+    UndrainsAnything,
+    /// What we drained is undrained, also while its node is cordoned.
+    UndrainsAtOnce,
     /// An external node that is drained to be removed is resumed, because it should serve otherwise.
     UndrainsWhatItRemoves,
     /// The size of an external node is compared with another than the one that it was made with.
@@ -69,13 +93,23 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 30] = [
         Self::AdoptsNothing,
+        Self::KeepsSurplus,
         Self::TrustsAnyMark,
+        Self::CancelsUnread,
         Self::MergesNamespaces,
         Self::WaitsForever,
-        Self::ResumesAnything,
+        Self::BlocksTheLine,
+        Self::BindsByName,
+        Self::BindsLate,
+        Self::MapsByName,
+        Self::OverlooksEnds,
+        Self::EndsEarly,
+        Self::SparesStarting,
         Self::ForgetsFinalizers,
+        Self::UndrainsAnything,
+        Self::UndrainsAtOnce,
         Self::UndrainsWhatItRemoves,
         Self::ComparesAnotherSize,
         Self::AsksForEveryNode,
@@ -160,7 +194,7 @@ pub(crate) fn heard(
     };
     match outcome? {
         SlurmReply::Job(Some(job)) if config.has(Plant::TakesEndedForLive) => {
-            Ok(SlurmReply::Job(Some(revive(job))))
+            Ok(SlurmReply::Job(Some(Box::new(revive(*job)))))
         }
         SlurmReply::Jobs(jobs) if config.has(Plant::TakesEndedForLive) => {
             Ok(SlurmReply::Jobs(jobs.into_iter().map(revive).collect()))
@@ -178,13 +212,56 @@ pub(crate) fn heard(
             nodes.extend(gone);
             Ok(SlurmReply::Nodes(nodes))
         }
-        reply => Ok(reply),
+        reply @ (SlurmReply::Submitted { .. }
+        | SlurmReply::States(_)
+        | SlurmReply::Job(_)
+        | SlurmReply::Jobs(_)
+        | SlurmReply::Nodes(_)
+        | SlurmReply::Reservations(_)
+        | SlurmReply::Done) => Ok(reply),
     }
 }
 
 fn revived(state: ObservedState) -> ObservedState {
     let known = [Base::Completed, Base::Cancelled].contains(state.base());
     if standing(&state) == Standing::Ended && !known { ObservedState::RUNNING } else { state }
+}
+
+/// What a bridge with [`Plant::BindsByName`] sends.
+pub(crate) fn spoil(config: &Config, effects: &mut [Effect]) {
+    if !config.has(Plant::BindsByName) {
+        return;
+    }
+    for effect in effects {
+        if let Effect::Kube { request, .. } = effect
+            && request.path.ends_with("/binding")
+            && let Some(metadata) =
+                request.body.as_mut().and_then(|it| it["metadata"].as_object_mut())
+        {
+            metadata.remove("uid");
+        }
+    }
+}
+
+/// What a bridge with [`Plant::OverlooksEnds`] makes of the states of all jobs: its own are as before.
+pub(crate) fn overlook(config: &Config, jobs: &Jobs, states: &mut Vec<(JobId, ObservedState)>) {
+    if config.has(Plant::OverlooksEnds) {
+        let known = jobs.iter().filter_map(|(id, job)| Some((id, job.seen()?.state.clone())));
+        *states = known.collect();
+    }
+}
+
+/// The node that a bridge with [`Plant::MapsByName`] takes a Slurm node for.
+pub(crate) fn mapped(config: &Config, mapping: &Mapping, slurm: &SlurmNode) -> Option<KubeNode> {
+    match config.has(Plant::MapsByName) {
+        true => Some(slurm.as_str().into()),
+        false => mapping.kube(slurm).cloned(),
+    }
+}
+
+/// Whether a bridge with [`Plant::SparesStarting`] lets a pod stay without its job.
+pub(crate) fn is_spared(config: &Config, pod: &PodView) -> bool {
+    config.has(Plant::SparesStarting) && pod.status.phase != "Running"
 }
 
 /// With [`Plant::NeedsRoomToQueue`], a draft waits while no node has room now.

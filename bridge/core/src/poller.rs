@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  states of all jobs   1 s while something waits, 5 s while all runs, 30 s otherwise
-//!  one job in full      ours that changed; of those that wait, a few each time, in turn
+//!  one job in full      ours that changed; our newest; of those that wait, a few each time, in turn;
+//!                       of numbers that are new, a few each time
 //!  all jobs in full     at the start, 30 s later, after a submit in doubt, every 5 min
 //!  nodes                every 10 s, and when a decision about one is due
 //!  reservations         every minute, if they are to be shown
@@ -32,6 +33,8 @@ pub(crate) const LATE: Span = Span::secs(30);
 const READS: usize = 16;
 /// Waiting jobs read at each poll, to keep their reason up to date.
 const REASONS: usize = 10;
+/// New numbers that are remembered until they are looked at.
+const STRANGERS: usize = 100;
 /// So many jobs in Slurm make the pauses twice as long, twice as many three times.
 const CROWD: usize = 2_000;
 
@@ -81,6 +84,9 @@ pub(crate) struct Poller {
     reading: BTreeSet<JobId>,
     /// Where the round of waiting jobs goes on.
     cursor: JobId,
+    /// The highest number in the last list, and new ones that nobody has looked at.
+    newest: JobId,
+    strangers: BTreeSet<JobId>,
 }
 
 impl Beat {
@@ -131,6 +137,8 @@ impl Poller {
             unread: BTreeSet::new(),
             reading: BTreeSet::new(),
             cursor: JobId(0),
+            newest: JobId(u32::MAX),
+            strangers: BTreeSet::new(),
         }
     }
 
@@ -292,6 +300,7 @@ impl Poller {
         };
         let mut over = Vec::new();
         let mut listed = Vec::new();
+        self.note_strangers(jobs, states);
         for (id, state) in states {
             let Some(job) = jobs.get(*id) else { continue };
             listed.push(*id);
@@ -305,8 +314,36 @@ impl Poller {
         }
         self.want_missing(jobs, asked, listed);
         self.wanted.append(&mut self.unread);
+        // Slurm that lost its state lost the newest jobs, and somebody else's may have their numbers: as
+        // long as our newest one is what it was, so are all others.
+        self.wanted.extend(jobs.newest());
         self.want_reasons(jobs);
+        self.want_strangers();
         over
+    }
+
+    /// Notes numbers that are new and not ours: behind one of them may be a job that arrived late, or
+    /// twice. They are read once, a few each time.
+    fn note_strangers(&mut self, jobs: &Jobs, states: &[(JobId, ObservedState)]) {
+        let newest = states.iter().map(|(id, _)| *id).max().unwrap_or(JobId(0));
+        let live = |state: &ObservedState| standing(state) != Standing::Ended;
+        for (id, state) in states {
+            if self.newest < *id && live(state) && jobs.get(*id).is_none() {
+                self.strangers.insert(*id);
+            }
+        }
+        self.newest = newest;
+        // Whoever submits thousands at once isn't followed: the list of all jobs comes in time.
+        while self.strangers.len() > STRANGERS {
+            self.strangers.pop_first();
+        }
+    }
+
+    fn want_strangers(&mut self) {
+        for _ in 0..REASONS {
+            let Some(id) = self.strangers.pop_last() else { break };
+            self.wanted.insert(id);
+        }
     }
 
     /// Wants our jobs that the states don't name, if they were asked for after we knew them.

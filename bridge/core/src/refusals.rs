@@ -66,7 +66,7 @@ impl Refusals {
     pub(crate) fn note(&mut self, pod: &PodView, at: Time, now: Time) -> Option<Time> {
         let (node, reason) = (pod.node()?, refused(pod)?);
         let until = at + MEMORY;
-        let known = self.nodes.entry(node.clone()).or_default();
+        let known = self.nodes.entry(node).or_default();
         known.retain(|one| now < one.until);
         if until <= now || known.iter().any(|one| one.pod == *pod.uid()) {
             self.nodes.retain(|_, known| !known.is_empty());

@@ -93,7 +93,7 @@ pub(crate) enum Refusal {
     Conflict(String),
     /// What its namespace may not ask for.
     #[error(transparent)]
-    Forbidden(#[from] Forbidden),
+    Forbidden(#[from] Box<Forbidden>),
     /// What it waits for can't come.
     #[error("{0}")]
     Dependency(String),

@@ -494,6 +494,14 @@ impl Stage {
         matches!(self, Self::Submitting { .. } | Self::Doubtful { .. }) || self.job().is_some()
     }
 
+    /// Whether its pods have no place yet.
+    pub(crate) const fn is_before_running(&self) -> bool {
+        !matches!(
+            self,
+            Self::Running { .. } | Self::Evicting { .. } | Self::Ending { .. } | Self::Closed
+        )
+    }
+
     fn job(&self) -> Option<JobId> {
         match self {
             Self::Marking { job }

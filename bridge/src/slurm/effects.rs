@@ -84,7 +84,7 @@ pub fn decode(request: &SlurmRequest, reply: &Reply<'_>) -> Result<SlurmReply, S
             // An array's number also brings its tasks; a purged job may bring an empty list.
             let jobs = whole("jobs", jobs, |job| JobSketch::from(job).try_into())?;
             let jobs: Vec<ObservedJob> = jobs;
-            SlurmReply::Job(jobs.into_iter().find(|job| job.id == *id))
+            SlurmReply::Job(jobs.into_iter().find(|job| job.id == *id).map(Box::new))
         }
         SlurmRequest::Jobs => SlurmReply::Jobs(whole(
             "jobs",
@@ -182,11 +182,11 @@ fn describe(
     UpdateNode { node: node.to_string(), change }
 }
 
-/// A resumed node keeps no reason: slurmctld clears it.
+/// Undrained and not resumed: that would bring back what somebody else has taken down.
 fn node_change(state: NodeTarget, reason: &str) -> NodeChange {
     let (state, reason) = match state {
         NodeTarget::Drain => ("DRAIN", Some(reason.to_owned())),
-        NodeTarget::Resume => ("RESUME", None),
+        NodeTarget::Undrain => ("UNDRAIN", None),
     };
     NodeChange { state: vec![state.to_owned()], reason, ..NodeChange::default() }
 }

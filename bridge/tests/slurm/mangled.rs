@@ -82,7 +82,7 @@ fn requests() -> [SlurmRequest; 7] {
         SlurmRequest::Nodes,
         SlurmRequest::UpdateNode {
             node: "n001".into(),
-            state: NodeTarget::Resume,
+            state: NodeTarget::Undrain,
             reason: String::new(),
         },
     ]

@@ -65,7 +65,7 @@ fn requests() -> Vec<SlurmRequest> {
         SlurmRequest::Cancel { job: JobId(7), signal: Some("USR1".into()) },
         SlurmRequest::Nodes,
         update(NodeTarget::Drain),
-        update(NodeTarget::Resume),
+        update(NodeTarget::Undrain),
         SlurmRequest::DescribeNode {
             node: "n001".into(),
             features: Some(vec!["gpu".into(), "a b".into()]),
@@ -317,7 +317,7 @@ fn requests_look_like_this() {
     POST /slurm/v0.0.42/node/n001
       {"reason":"why","state":["DRAIN"]}
     POST /slurm/v0.0.42/node/n001
-      {"state":["RESUME"]}
+      {"state":["UNDRAIN"]}
     POST /slurm/v0.0.42/node/n001
       {"features":["gpu","a b"],"features_act":["gpu","a b"]}
     DELETE /slurm/v0.0.42/node/e1

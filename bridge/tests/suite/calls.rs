@@ -193,7 +193,7 @@ pub(crate) fn as_the_core_asks(site: &Site, version: ApiVersion) {
     assert!(jobs.contains(&found));
     let SlurmReply::Nodes(nodes) = perform(SlurmRequest::Nodes) else { panic!("no nodes") };
     assert_eq!(nodes.len(), 2);
-    for state in [NodeTarget::Drain, NodeTarget::Resume] {
+    for state in [NodeTarget::Drain, NodeTarget::Undrain] {
         perform(SlurmRequest::UpdateNode { node: "n1".into(), state, reason: "x".into() });
     }
     std::thread::sleep(Duration::from_secs(1));

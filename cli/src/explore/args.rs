@@ -51,7 +51,11 @@ pub(crate) struct ExploreArgs {
     /// `effect #17: crashAfter 5s`. May be given several times.
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     pub(crate) fault: Vec<Fault>,
-    /// Write the first failure, made small, into this folder as a scenario
+    /// With --fault: two replicas of the bridge share the work, as in every fourth seed
+    #[arg(long, requires = "fault")]
+    pub(crate) shared: bool,
+    /// Write the first failure, made small, into this folder as a scenario [default: scenarios/found,
+    /// where there is one]
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Tries to make the first failure smaller

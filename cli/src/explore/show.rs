@@ -17,7 +17,7 @@ pub(crate) fn json(tally: &Tally, elapsed_ms: u64) -> String {
         "runsPerSecond": rate(tally, elapsed_ms),
         "virtualYears": years(tally),
         "faultsNeverTried": tally.faults_never_tried(),
-        "neverSeen": tally.never_seen(),
+        "neverMet": tally.never_seen(),
         "tally": tally,
     });
     format!("{document}\n")
@@ -81,18 +81,17 @@ fn by_kind(tally: &Tally) -> Table {
 
 fn never(tally: &Tally) -> String {
     let (faults, seen) = (tally.faults_never_tried(), tally.never_seen());
-    let tried = tally.faults.len() + faults.len();
+    let (all_faults, all_seen) = Tally::possible();
     let mut text = format!(
-        "faults × requests: {} of {tried} tried; stages × news: {} seen, {} never\n",
-        tally.faults.len(),
-        tally.seen.len(),
-        seen.len(),
+        "faults × requests: {} of {all_faults} tried; states × news: {} of {all_seen} met\n",
+        all_faults - faults.len(),
+        all_seen - seen.len(),
     );
     if !faults.is_empty() {
         text += &format!("never tried: {}\n", few(&faults));
     }
     if !seen.is_empty() {
-        text += &format!("never seen: {}\n", few(&seen));
+        text += &format!("never met: {}\n", few(&seen));
     }
     text
 }

@@ -58,6 +58,13 @@ impl Log {
         self.window.clamp(1, CHUNK)
     }
 
+    /// Forgets everything up to this version.
+    pub(crate) fn forget(&mut self, version: u64) {
+        self.full.clear();
+        self.open.clear();
+        self.forgotten = version;
+    }
+
     /// The writes after `version`, oldest first.
     pub(crate) fn after(&self, version: u64) -> impl DoubleEndedIterator<Item = &Entry> {
         let old =

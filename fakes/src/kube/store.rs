@@ -124,6 +124,12 @@ impl Store {
         self.tables.entry(kind.key).or_insert(Table { objects: BTreeMap::new(), log });
     }
 
+    /// Forgets what happened; what is there stays.
+    pub(crate) fn forget_history(&mut self) {
+        let version = self.version;
+        self.tables.values_mut().for_each(|table| table.log.forget(version));
+    }
+
     /// The resourceVersion of the last write.
     pub(crate) const fn version(&self) -> u64 {
         self.version

@@ -14,6 +14,8 @@ pub struct Slurm {
     memory: Memory,
     /// What slurmctld did, for somebody who wants to know it.
     told: Option<Vec<Fact>>,
+    /// How often something may have changed.
+    version: u64,
 }
 
 /// What is remembered between requests.
@@ -47,7 +49,8 @@ impl Slurm {
     pub fn new(config: SlurmConfig, epoch: Epoch) -> Self {
         let dbd = config.params().priority.slurmdbd.then(|| accounting(&config));
         let memory = Memory::default();
-        let mut slurm = Self { ctld: Slurmctld::new(config, epoch), dbd, memory, told: None };
+        let mut slurm =
+            Self { ctld: Slurmctld::new(config, epoch), dbd, memory, told: None, version: 0 };
         slurm.tell_ctld();
         slurm
     }
@@ -69,9 +72,25 @@ impl Slurm {
         &self.ctld
     }
 
+    /// As long as this is the same, slurmctld says the same.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Answers one who is known already, over the model alone: see [`super::handle`].
+    pub fn ask(&mut self, now: Time, request: &Request) -> Response {
+        let version = self.version;
+        let response = self.with_ctld(now, |ctld| super::handle(ctld, now, request));
+        if request.method == crate::Method::Get {
+            self.version = version;
+        }
+        response
+    }
+
     /// Changes the model, as something other than a request does.
     pub fn with_ctld<T>(&mut self, now: Time, change: impl FnOnce(&mut Slurmctld) -> T) -> T {
         let done = change(&mut self.ctld);
+        self.version += 1;
         self.learn(now);
         done
     }

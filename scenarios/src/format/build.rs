@@ -98,7 +98,8 @@ fn scenario(
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let until = file.until.from_start();
     let addresses = bridge.as_ref().map(|config| config.slurm_rest_api.0.as_slice());
-    let timeline = Timeline { source, files, known: &known, addresses, until };
+    let slurm_file = &file.slurm;
+    let timeline = Timeline { source, files, known: &known, addresses, until, slurm: slurm_file };
     Ok(Scenario {
         name: stem(name).into(),
         why: file.why.trim().into(),

@@ -8,7 +8,7 @@ use crate::format::{Files, ScenarioError, file::SlurmSide, source::Source};
 struct Text {
     source: Source,
     /// The path of the text in `source`; `None` if the whole file is the text.
-    path: Option<&'static str>,
+    path: Option<String>,
     text: String,
 }
 
@@ -30,11 +30,35 @@ pub(crate) fn read(
             .at_key("slurm", "`slurm` has no configuration")
             .hinted("add `conf: |` with the text of slurm.conf, or `confFile:` with its path"));
     };
-    let which = |file: ConfFile| match (file, &gres) {
+    parse(&conf, gres.as_ref(), release)
+}
+
+/// Reads another slurm.conf, which is at this path of the scenario, beside the same gres.conf.
+pub(crate) fn reread(
+    side: &SlurmSide,
+    conf: &str,
+    at: &str,
+    source: &Source,
+    files: &dyn Files,
+) -> Result<SlurmConfig, ScenarioError> {
+    let release = release(side, source)?;
+    let inline = side.gres.as_ref();
+    let gres =
+        text(source, files, ["slurm.gres", "slurm.gresFile"], inline, side.gres_file.as_ref())?;
+    let conf = Text { source: source.clone(), path: Some(at.to_owned()), text: conf.to_owned() };
+    Ok(parse(&conf, gres.as_ref(), release)?.0)
+}
+
+fn parse(
+    conf: &Text,
+    gres: Option<&Text>,
+    release: Release,
+) -> Result<(SlurmConfig, Vec<String>), ScenarioError> {
+    let which = |file: ConfFile| match (file, gres) {
         (ConfFile::GresConf, Some(gres)) => gres,
-        (ConfFile::SlurmConf | ConfFile::GresConf | ConfFile::Included(_), _) => &conf,
+        (ConfFile::SlurmConf | ConfFile::GresConf | ConfFile::Included(_), _) => conf,
     };
-    let gres_text = gres.as_ref().map(|it| it.text.as_str());
+    let gres_text = gres.map(|it| it.text.as_str());
     let parsed = SlurmConfig::parse(&conf.text, gres_text, release)
         .map_err(|error| which(error.file).wrong(error))?;
     let notes = parsed.notes.iter().map(|note| {
@@ -62,7 +86,8 @@ fn text(
     match (inline, file) {
         (None, None) => Ok(None),
         (Some(text), None) => {
-            Ok(Some(Text { source: source.clone(), path: Some(inline_path), text: text.clone() }))
+            let path = Some(inline_path.to_owned());
+            Ok(Some(Text { source: source.clone(), path, text: text.clone() }))
         }
         (None, Some(file)) => {
             let source = source.include(file_path, file, files)?;
@@ -82,7 +107,7 @@ impl Text {
     }
 
     fn at(&self, place: (usize, usize), what: String) -> ScenarioError {
-        match self.path {
+        match &self.path {
             Some(path) => self.source.inside(path, place, what),
             None => self.source.place(place, what),
         }

@@ -43,6 +43,8 @@ pub(crate) struct StepEntry {
     pub(crate) sbatch: Option<TextOr<SbatchEntry>>,
     /// Cancel Slurm jobs by name, or one by its number.
     pub(crate) scancel: Option<String>,
+    /// slurmctld reads its configuration again, as `scontrol reconfigure`.
+    pub(crate) reconfigure: Option<ReconfigureEntry>,
     /// Change a Slurm node, as `scontrol update`.
     pub(crate) slurm_node: Option<SlurmNodeEntry>,
     /// Something else that an administrator does: `suspend train`, `delete NodeName=ext1`.
@@ -123,6 +125,14 @@ pub(crate) struct SbatchEntry {
     pub(crate) runtime: Option<String>,
     /// How it exits.
     pub(crate) exit_code: Option<u8>,
+}
+
+/// What slurmctld reads.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ReconfigureEntry {
+    /// The text of slurm.conf from now on; the same as before if unset.
+    pub(crate) conf: Option<String>,
 }
 
 /// A change to Slurm nodes by an administrator.
@@ -241,9 +251,8 @@ pub(crate) struct FaultEntry {
     pub(crate) request: String,
     /// The how manieth of them since the beginning of the run, from 1.
     pub(crate) nth: u64,
-    /// `loseReply`, `loseRequest`, `reset`, `resetReply`, `refuse 503`, `delay 5s`, `delayReply 5s`,
-    /// `duplicate 1s`, `crashBefore 10s`, `crashAfter 10s`, `pause 30s`; for a watch `end`, `gone`,
-    /// `mute`; for machine 0 `nodeDown 0 1m`, `unplug 0 1m`, `cutOff 0 1m`.
+    /// What becomes of it, or of the world around it: `loseReply`, `refuse 503`, `delay 5s`,
+    /// `crashAfter 10s`, `slurmctldDown 30s`, `nodeDown 0 1m`; the scenarios' README has them all.
     pub(crate) verdict: String,
 }
 
@@ -282,6 +291,7 @@ pub(crate) enum ActionEntry<'a> {
     Uncordon(&'a str),
     Sbatch(&'a TextOr<SbatchEntry>),
     Scancel(&'a str),
+    Reconfigure(&'a ReconfigureEntry),
     SlurmNode(&'a SlurmNodeEntry),
     Scontrol(&'a str),
     Crash(&'a CrashEntry),
@@ -306,6 +316,7 @@ impl StepEntry {
             uncordon,
             sbatch,
             scancel,
+            reconfigure,
             slurm_node,
             scontrol,
             crash,
@@ -323,6 +334,7 @@ impl StepEntry {
             uncordon.as_ref().map(|it| ("uncordon", ActionEntry::Uncordon(it))),
             sbatch.as_ref().map(|it| ("sbatch", ActionEntry::Sbatch(it))),
             scancel.as_ref().map(|it| ("scancel", ActionEntry::Scancel(it))),
+            reconfigure.as_ref().map(|it| ("reconfigure", ActionEntry::Reconfigure(it))),
             slurm_node.as_ref().map(|it| ("slurmNode", ActionEntry::SlurmNode(it))),
             scontrol.as_ref().map(|it| ("scontrol", ActionEntry::Scontrol(it))),
             crash.as_ref().map(|it| ("crash", ActionEntry::Crash(it))),

@@ -10,9 +10,10 @@ use crate::{
         Files, ScenarioError,
         duration::Lasting,
         fields,
+        file::SlurmSide,
         kinds::{self, Kind},
         known::Known,
-        manifests, scontrol,
+        manifests, scontrol, slurm_side,
         source::Source,
         steps::{
             ActionEntry, CrashEntry, CrashPointEntry, EffectEntry, FaultEntry, NodeState,
@@ -36,11 +37,12 @@ pub(crate) struct Timeline<'a> {
     /// Where the bridge is told that slurmrestd answers; `None` without a bridge.
     pub(crate) addresses: Option<&'a [String]>,
     pub(crate) until: Time,
+    pub(crate) slurm: &'a SlurmSide,
 }
 
 /// The keys that are actions, for hints.
-const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, crash, \
-     restart, slurmrestd, slurmToken, fault";
+const ACTIONS: &str = "apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, reconfigure, \
+     crash, restart, slurmrestd, slurmToken, fault";
 
 impl Timeline<'_> {
     /// All steps, by time; those at one time stay in the order of the file.
@@ -114,6 +116,19 @@ impl Timeline<'_> {
             ActionEntry::Uncordon(node) => self.cordon(node, false, at)?,
             ActionEntry::Sbatch(entry) => Action::Sbatch(Box::new(self.sbatch(entry, at)?)),
             ActionEntry::Scancel(job) => Action::Scancel((*job).into()),
+            ActionEntry::Reconfigure(entry) => Action::Reconfigure(match &entry.conf {
+                None => None,
+                Some(conf) => {
+                    let at = path::key(at, "conf");
+                    Some(Box::new(slurm_side::reread(
+                        self.slurm,
+                        conf,
+                        &at,
+                        self.source,
+                        self.files,
+                    )?))
+                }
+            }),
             ActionEntry::SlurmNode(entry) => return self.slurm_nodes(entry, at),
             ActionEntry::Scontrol(line) => Action::Scontrol(
                 scontrol::parse(line)
@@ -350,7 +365,7 @@ impl Timeline<'_> {
         })?;
         let verdict = entry.verdict.parse().map_err(|what: String| {
             let first = entry.verdict.split(' ').next().unwrap_or_default();
-            let hint = suggest::one_of(first, fault::VERDICTS.iter().copied());
+            let hint = suggest::one_of(first, fault::verdicts());
             self.source.at(&path::key(at, "verdict"), what).hinted(hint)
         })?;
         if entry.nth == 0 {

@@ -21,8 +21,9 @@ pub(super) struct Bindings {
     bound: BTreeMap<String, Bound>,
     /// The allocation that the bridge last heard of, and by which request.
     allocations: BTreeMap<JobId, (Asked, BTreeSet<String>)>,
-    /// The allocation of its job that a binding on its way was decided on, by pod and job.
-    sent: BTreeMap<(String, JobId), BTreeSet<String>>,
+    /// The allocation of its job that a binding on its way was decided on, and the workload that the job
+    /// stood for then, by pod and job.
+    sent: BTreeMap<(String, JobId), (BTreeSet<String>, Option<String>)>,
     /// Jobs with bound pods, by workload, and how many pods each has.
     jobs: BTreeMap<String, BTreeMap<JobId, u32>>,
     /// The least number of members of each group, by `namespace/name`.
@@ -66,7 +67,7 @@ impl Bindings {
 
     /// The bridge sends a request. A binding may be under way for long: it is judged by what its
     /// sender knew.
-    pub(super) fn sends(&mut self, request: &KubeRequest) {
+    pub(super) fn sends(&mut self, request: &KubeRequest, slurm: &Slurmctld) {
         let Some(pod) = request.path.strip_suffix("/binding") else { return };
         let mut words = pod.rsplit('/');
         let (name, namespace) =
@@ -77,14 +78,15 @@ impl Bindings {
         if let Some((job, (_, nodes))) =
             job.and_then(|job| Some((job, self.allocations.get(&job)?)))
         {
-            self.sent.insert((format!("{namespace}/{name}"), job), nodes.clone());
+            let sent = (nodes.clone(), workload_of(job, slurm));
+            self.sent.insert((format!("{namespace}/{name}"), job), sent);
         }
     }
 
     /// The allocation that a pod's binding was decided on.
     fn known(&self, pod: Object<'_>, job: JobId) -> Option<&BTreeSet<String>> {
         let now = || self.allocations.get(&job).map(|(_, nodes)| nodes);
-        self.sent.get(&(pod.key(), job)).or_else(now)
+        self.sent.get(&(pod.key(), job)).map(|(nodes, _)| nodes).or_else(now)
     }
 
     pub(super) fn kube_change(&mut self, change: &Change, slurm: &Slurmctld) -> Vec<String> {
@@ -123,10 +125,11 @@ impl Bindings {
     }
 
     fn bind(&mut self, pod: Object<'_>, node: &str, slurm: &Slurmctld) -> Vec<String> {
-        let workload = pod.job().and_then(|job| Some((job, slurm.job(job)?)));
-        let workload =
-            workload.and_then(|(job, it)| Some((job, mark(&it.submission.admin_comment)?)));
-        let of = workload.map(|(job, mark)| (job, mark.workload));
+        // Slurm may have lost its state while the binding was on its way.
+        let sent =
+            |job| self.sent.get(&(pod.key(), job)).and_then(|(_, workload)| workload.clone());
+        let of =
+            pod.job().and_then(|job| Some((job, sent(job).or_else(|| workload_of(job, slurm))?)));
         self.bound.insert(pod.uid().to_owned(), Bound { node: node.to_owned(), of: of.clone() });
         let Some((job, workload)) = of else {
             return vec![format!("I1: pod {} was bound without a job of its own", pod.key())];
@@ -214,4 +217,9 @@ impl Bindings {
         });
         pods.into_iter().chain(jobs).collect()
     }
+}
+
+/// The workload that a job of some bridge stands for.
+fn workload_of(job: JobId, slurm: &Slurmctld) -> Option<String> {
+    mark(&slurm.job(job)?.submission.admin_comment).map(|mark| mark.workload)
 }

@@ -10,10 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_core::{SlurmRequest, names::FINALIZER};
 use drawbridge_fakes::{Change, ChangeKind, KubeApi};
-use drawbridge_sim::{EventQueue, Fact, JobId, Slurmctld, Span, Time};
+use drawbridge_sim::{EventQueue, Fact, Job, JobId, JobState, Slurmctld, Span, Time};
 use serde_json::Value;
 
-use super::ownership::{Mark, is_marked, mark};
+use super::{
+    ability::Ability,
+    ownership::{Mark, is_marked, mark},
+};
 use crate::object::Object;
 
 /// Twice the slowest poll.
@@ -22,6 +25,10 @@ const TWO_POLLS: Span = Span::secs(60);
 const BINDING_WINDOW: Span = Span::secs(75);
 /// From being deletable to being without our finalizer.
 const DELETABLE: Span = Span::secs(60);
+/// From a job's start to its pods' binding, in a Slurm with few jobs.
+const PLACED: Span = Span::secs(15);
+/// So many jobs of ours make that a second longer.
+const CROWD: u64 = 1000;
 /// From a pod's creation to the first thing that the bridge does for it.
 const FIRST_EFFECT: Span = Span::secs(15);
 /// How old the reason on a pod may be, while few pods wait.
@@ -47,6 +54,10 @@ enum Due {
     Served(Key, String),
     /// I9: the pods of this job say what it waits for.
     Explained(JobId),
+    /// I11: the pods of this job, which started then, are bound.
+    Placed(JobId, Time),
+    /// I12: this job, whose last pod may have ended then, has ended too.
+    Useless(JobId, Time),
 }
 
 /// The deadlines, and what they are judged by.
@@ -55,11 +66,7 @@ pub(super) struct Bounds {
     scheduler: String,
     cluster: String,
     due: EventQueue<Due>,
-    up_since: Option<Time>,
-    /// Since when Slurm can be reached.
-    reached_since: Option<Time>,
-    /// Until when the bridge may still suffer from what went wrong.
-    disturbed_until: Time,
+    pub(super) able: Ability,
     /// Pods that a submission named.
     submitted: BTreeSet<Key>,
     /// Pods that name a job by their label.
@@ -68,6 +75,12 @@ pub(super) struct Bounds {
     bound: BTreeMap<JobId, BTreeMap<String, Key>>,
     /// Jobs of ours that have not ended, by workload.
     live: BTreeMap<String, BTreeSet<JobId>>,
+    /// The mark of each of them.
+    marks: BTreeMap<JobId, Mark>,
+    /// Those of them that were submitted for a pod.
+    made_for: BTreeMap<Key, BTreeSet<JobId>>,
+    /// When a pod of theirs last ended or went.
+    last_end: BTreeMap<JobId, Time>,
     /// What each waiting job of ours has waited for, and since when.
     reasons: BTreeMap<JobId, Vec<(Time, String)>>,
     /// Gangs whose first binding was seen, pods whose deletion was seen.
@@ -80,37 +93,24 @@ impl Bounds {
             scheduler: scheduler.to_owned(),
             cluster: cluster.to_owned(),
             due: EventQueue::default(),
-            up_since: None,
-            reached_since: Some(Time::ZERO),
-            disturbed_until: Time::ZERO,
+            able: Ability::new(),
             submitted: BTreeSet::new(),
             pods: BTreeMap::new(),
             bound: BTreeMap::new(),
             live: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            made_for: BTreeMap::new(),
+            last_end: BTreeMap::new(),
             reasons: BTreeMap::new(),
             running_clocks: BTreeSet::new(),
         }
     }
 
-    pub(super) fn bridge_up(&mut self, now: Time) {
-        self.up_since = Some(now);
-    }
-
-    pub(super) fn bridge_down(&mut self) {
-        self.up_since = None;
-    }
-
-    pub(super) fn slurm_within_reach(&mut self, now: Time, within_reach: bool) {
-        self.reached_since = within_reach.then(|| self.reached_since.unwrap_or(now));
-    }
-
-    pub(super) fn disturbed_until(&mut self, until: Time) {
-        self.disturbed_until = self.disturbed_until.max(until);
-    }
-
-    /// Since when the bridge could do what it must.
-    fn able_since(&self) -> Option<Time> {
-        Some(self.up_since?.max(self.reached_since?).max(self.disturbed_until))
+    /// The bridge wants something of Slurm. I12: it ends no job whose pods run.
+    pub(super) fn sends(&self, request: &SlurmRequest) -> Option<String> {
+        let SlurmRequest::Cancel { job, .. } = request else { return None };
+        let key = self.bound.get(job)?.values().next()?;
+        Some(format!("I12: the bridge ends job {job}, but its pod {key} still runs"))
     }
 
     /// The bridge asked Slurm for something.
@@ -134,8 +134,12 @@ impl Bounds {
             }
             Fact::JobStarted { job, .. } => {
                 self.reasons.remove(job);
+                if self.marks.contains_key(job) {
+                    let bound = PLACED + Span::secs(self.marks.len() as u64 / CROWD);
+                    self.due.push(now + bound, Due::Placed(*job, now));
+                }
             }
-            Fact::JobEnded { job, .. } => self.job_ended(*job, slurm),
+            Fact::JobEnded { job, .. } | Fact::JobPurged { job } => self.job_ended(*job),
             Fact::JobReleased { job } => {
                 if let Some(pods) = self.bound.get(job) {
                     self.due.push(now + TWO_POLLS, Due::Ended(*job, now, pods.clone()));
@@ -144,7 +148,6 @@ impl Bounds {
             Fact::JobPlanned { .. }
             | Fact::JobRequeued { .. }
             | Fact::JobChanged { .. }
-            | Fact::JobPurged { .. }
             | Fact::NodeChanged { .. } => {}
         }
     }
@@ -153,6 +156,9 @@ impl Bounds {
         let pod = Object(&change.object);
         if change.resource != "pods" || pod.scheduler() != self.scheduler {
             return;
+        }
+        if change.kind == ChangeKind::Deleted || pod.is_terminal() {
+            self.pod_ended(now, &pod.key());
         }
         if change.kind == ChangeKind::Deleted {
             return self.forget(pod);
@@ -177,7 +183,7 @@ impl Bounds {
     pub(super) fn due(&mut self, now: Time, slurm: &Slurmctld, api: &KubeApi) -> Vec<String> {
         let mut findings = vec![];
         while let Some((_, due)) = self.due.pop_due(now) {
-            match self.able_since() {
+            match self.able.since() {
                 // A bridge that was down, or cut off, gets the whole time again.
                 None => self.due.push(now + TWO_POLLS, due),
                 Some(up) if now < up + TWO_POLLS && up > Time::ZERO => {
@@ -224,7 +230,41 @@ impl Bounds {
             Due::Ended(job, released, pods) => self.judge_ended(now, *job, *released, pods, api),
             Due::Served(key, uid) => self.judge_served(key, uid, api),
             Due::Explained(job) => self.judge_explained(now, *job, slurm, api),
+            Due::Placed(job, started) => self.judge_placed(*job, *started, slurm, api),
+            Due::Useless(job, ended) => self.judge_useless(*job, *ended, slurm, api),
         }
+    }
+
+    /// I11, if the job still is what it was when it started.
+    fn judge_placed(
+        &self,
+        job: JobId,
+        started: Time,
+        slurm: &Slurmctld,
+        api: &KubeApi,
+    ) -> Option<String> {
+        let is_same = |it: &&Job| it.state == JobState::Running && it.start_time == Some(started);
+        slurm.job(job).filter(is_same)?;
+        let pod = self.pods_of(job, slurm, api).find(|pod| {
+            pod.node().is_none()
+                && !pod.is_terminal()
+                && !pod.is_terminating()
+                && pod.at(&["spec", "schedulingGates"]).is_none()
+        })?;
+        Some(format!("I11: job {job} runs, but its pod {} isn't bound", pod.key()))
+    }
+
+    /// I12, unless another of its pods ended later: then that one's time counts.
+    fn judge_useless(
+        &self,
+        job: JobId,
+        ended: Time,
+        slurm: &Slurmctld,
+        api: &KubeApi,
+    ) -> Option<String> {
+        let is_live = self.marks.contains_key(&job) && self.last_end.get(&job) == Some(&ended);
+        let is_needed = self.pods_of(job, slurm, api).any(|pod| !pod.is_terminal());
+        (is_live && !is_needed).then(|| format!("I12: job {job} lives on, but its pods are over"))
     }
 
     fn judge_gang(&self, job: JobId, slurm: &Slurmctld, api: &KubeApi) -> Option<String> {
@@ -306,18 +346,28 @@ impl Bounds {
         let jobs = self.live.entry(mark.workload.clone()).or_default();
         jobs.insert(job);
         if jobs.len() > 1 {
-            self.due.push(now + TWO_POLLS, Due::OneJob(mark.workload));
+            self.due.push(now + TWO_POLLS, Due::OneJob(mark.workload.clone()));
+        }
+        for key in &mark.pods {
+            self.made_for.entry(key.clone()).or_default().insert(job);
+        }
+        self.marks.insert(job, mark);
+    }
+
+    fn pod_ended(&mut self, now: Time, key: &Key) {
+        for job in self.made_for.get(key).into_iter().flatten() {
+            self.last_end.insert(*job, now);
+            self.due.push(now + TWO_POLLS, Due::Useless(*job, now));
         }
     }
 
-    fn job_ended(&mut self, job: JobId, slurm: &Slurmctld) {
+    fn job_ended(&mut self, job: JobId) {
         self.reasons.remove(&job);
-        let Some(mark) = self.our_mark(job, slurm) else { return };
-        if let Some(jobs) = self.live.get_mut(&mark.workload) {
-            jobs.remove(&job);
-            if jobs.is_empty() {
-                self.live.remove(&mark.workload);
-            }
+        self.last_end.remove(&job);
+        let Some(mark) = self.marks.remove(&job) else { return };
+        drop_from(&mut self.live, &mark.workload, job);
+        for key in &mark.pods {
+            drop_from(&mut self.made_for, key, job);
         }
     }
 
@@ -397,6 +447,15 @@ impl Bounds {
         let marked = self.our_mark(job, slurm).map(|mark| mark.pods).unwrap_or_default();
         let keys: BTreeSet<Key> = named.chain(marked).collect();
         keys.into_iter().filter_map(|key| find(api, &key))
+    }
+}
+
+fn drop_from(index: &mut BTreeMap<String, BTreeSet<JobId>>, key: &str, job: JobId) {
+    if let Some(jobs) = index.get_mut(key) {
+        jobs.remove(&job);
+        if jobs.is_empty() {
+            index.remove(key);
+        }
     }
 }
 

@@ -10,8 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_core::{Effect, Method};
-use drawbridge_sim::Time;
+use drawbridge_core::{Effect, Method, SlurmRequest};
+use drawbridge_sim::{Time, fnv1a};
 
 use super::process::metric;
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
 #[derive(Clone, Default)]
 pub(super) struct Faults {
     listed: BTreeMap<(&'static str, u64), Verdict>,
+    has_stale: bool,
     drawn: Option<Box<Swarm>>,
     /// How many requests of each name there have been.
     counts: BTreeMap<&'static str, u64>,
@@ -34,6 +35,7 @@ pub(super) struct Faults {
 impl Faults {
     /// Adds one that strikes if its request comes.
     pub(super) fn list(&mut self, fault: Fault) {
+        self.has_stale |= fault.verdict == Verdict::Stale;
         self.listed.insert((fault.request, fault.nth), fault.verdict);
     }
 
@@ -44,9 +46,13 @@ impl Faults {
 
     /// What becomes of the next request of this name.
     pub(super) fn ask(&mut self, now: Time, request: &'static str) -> Option<Verdict> {
+        self.ask_about(now, request, 0)
+    }
+
+    fn ask_about(&mut self, now: Time, request: &'static str, about: u64) -> Option<Verdict> {
         let nth = self.count(request);
         let listed = self.listed.remove(&(request, nth));
-        let verdict = listed.or_else(|| self.drawn.as_mut()?.draw(now, request));
+        let verdict = listed.or_else(|| self.drawn.as_mut()?.draw(now, request, about));
         self.fire(now, request, nth, verdict)
     }
 
@@ -58,8 +64,16 @@ impl Faults {
                 self.count(name_of(effect));
                 self.fire(now, ANY, nth, Some(verdict))
             }
-            None => self.ask(now, name_of(effect)),
+            None => {
+                let about = if self.drawn.is_some() { object_of(effect) } else { 0 };
+                self.ask_about(now, name_of(effect), about)
+            }
         }
+    }
+
+    /// Whether a question may be answered with what it was answered with before.
+    pub(super) fn may_be_stale(&self) -> bool {
+        self.has_stale || self.drawn.as_ref().is_some_and(|swarm| swarm.may_be_stale())
     }
 
     /// How many requests the bridge has sent.
@@ -95,6 +109,38 @@ impl Faults {
         let verdict = verdict?;
         self.fired.push(Fired { at, fault: Fault { request, nth, verdict } });
         Some(verdict)
+    }
+}
+
+/// Stands for what a request is about, where that is one object.
+fn object_of(effect: &Effect) -> u64 {
+    match effect {
+        Effect::Kube { request, .. } => {
+            let path = request.path.split('/').take(8).collect::<Vec<_>>().join("/");
+            fnv1a(path.as_bytes())
+        }
+        Effect::Slurm { request, .. } => match request {
+            SlurmRequest::Submit(job) => fnv1a(job.name.as_bytes()),
+            SlurmRequest::Job(job)
+            | SlurmRequest::Cancel { job, .. }
+            | SlurmRequest::Remark { job, .. }
+            | SlurmRequest::Revise { job, .. } => fnv1a(&job.0.to_le_bytes()),
+            SlurmRequest::UpdateNode { node, .. }
+            | SlurmRequest::CreateNode { node, .. }
+            | SlurmRequest::DescribeNode { node, .. }
+            | SlurmRequest::DeleteNode(node) => fnv1a(node.as_str().as_bytes()),
+            SlurmRequest::Ping
+            | SlurmRequest::TestToken
+            | SlurmRequest::JobStates
+            | SlurmRequest::Jobs
+            | SlurmRequest::Nodes
+            | SlurmRequest::Reservations => 0,
+        },
+        Effect::KubeWatch { .. }
+        | Effect::Unwatch { .. }
+        | Effect::WakeAt(_)
+        | Effect::StepDown
+        | Effect::Exit => 0,
     }
 }
 

@@ -7,25 +7,18 @@
 //! The core gets only what `handle` answered; nothing here looks into the store or the model on its
 //! behalf.
 
-use drawbridge_bridge::slurm::{
-    HttpMethod, HttpRequest, decode, encode,
-    reply::{Body, Reply},
-};
 use drawbridge_core::{
-    BridgeFact, CallId, Effect, Input, KubeReply, KubeRequest, Role, SlurmFault, SlurmReply,
-    SlurmRequest, StreamId, WatchEvent,
+    BridgeFact, CallId, Effect, Input, KubeReply, KubeRequest, Role, StreamId, WatchEvent,
     names::{BRIDGE_NAMESPACE, BRIDGE_USER},
-    slurm::Via,
 };
 use drawbridge_fakes as fakes;
-use drawbridge_fakes::{Request, Response, slurmrestd};
+use drawbridge_fakes::{Request, Response};
 use drawbridge_sim::{Span, fnv1a};
 use serde_json::{Value, json};
 
 use super::{
     KUBE_LATENCY, SLURM_LATENCY, World,
     process::{Hooks, Life, Mail, Mind, OpenWatch, Process, Spoken, metric},
-    rest,
     trial::{self, Answer, Saying},
     wire::{self, Delivery},
 };
@@ -40,8 +33,6 @@ use crate::{
 const BOOKMARK_EVERY: Span = Span::mins(1);
 /// How long the API server keeps a watch open.
 const LONGEST_WATCH: Span = Span::mins(30);
-/// Whose token the bridge shows to slurmrestd.
-const SLURM_USER: &str = "slurm";
 
 impl World {
     /// Puts the objects that are there from the start in place, and then the bridge's webhooks.
@@ -90,7 +81,12 @@ impl World {
             Mail::Request(life, effect, fate) => self.arrive(life, *effect, fate),
             Mail::News(life, input) => self.tell(life, *input),
             Mail::Restart(replica) => self.boot(replica),
-            Mail::Mended(verdict) => self.mend(verdict),
+            Mail::Stop(life, down_for) => {
+                if self.alive(life).is_some() {
+                    self.stop(life.replica, down_for);
+                }
+            }
+            Mail::Mended(mishap) => self.mend(mishap),
             Mail::Bytes(life, tag, bytes) => self.deliver(Delivery::Reply(life, tag, bytes)),
             Mail::Open(life, tag) => self.deliver(Delivery::Open(life, tag)),
             Mail::Lines(life, tag, lines, ends) => {
@@ -132,7 +128,8 @@ impl World {
     pub(super) fn hooks(&mut self) -> Hooks {
         let up = self.bridges.iter().any(Process::is_up);
         let bridge = self.bridges.first().map(|process| (process.config.clone(), up));
-        Hooks { faults: std::mem::take(&mut self.faults), bridge, others: self.live }
+        let down_until = self.troubles.webhooks;
+        Hooks { faults: std::mem::take(&mut self.faults), bridge, others: self.live, down_until }
     }
 
     /// The replica, if it still lives that life.
@@ -154,9 +151,9 @@ impl World {
         }
         self.laws.told(Some(life), &input);
         self.cover(life, &input);
-        let Some(Mind::Core(bridge)) = self.alive(life).map(|process| &mut process.mind) else {
-            return;
-        };
+        let Some(process) = self.alive(life) else { return };
+        let now = process.clock(now);
+        let Mind::Core(bridge) = &mut process.mind else { return };
         let led = bridge.role() == Role::Leading;
         let effects = bridge.step(now, input);
         let (leads, facts) = (bridge.role() == Role::Leading, bridge.take_facts());
@@ -218,9 +215,10 @@ impl World {
     pub(super) fn send(&mut self, life: Life, effect: Effect) -> bool {
         let now = self.now;
         let Some(process) = self.alive(life) else { return false };
+        let clock = process.clock(now);
         let latency = match &effect {
             Effect::WakeAt(at) => {
-                process.set_wake(Some((*at).max(now)));
+                process.set_wake(Some((*at).max(clock)));
                 return true;
             }
             Effect::Unwatch { stream } => {
@@ -243,11 +241,11 @@ impl World {
             self.crash(life.replica, down_for);
             return false;
         }
-        if let Some(unsent) = trial::unsent(now, &effect) {
+        if let Some(unsent) = trial::unsent(clock, &effect) {
             self.post(life, Span::ZERO, unsent);
             return true;
         }
-        self.laws.sends(&effect);
+        self.laws.sends(life, &effect, self.slurm.ctld());
         let verdict = self.faults.ask_effect(now, &effect);
         self.tell_faults();
         self.set_out(life, effect, latency, verdict)
@@ -274,7 +272,7 @@ impl World {
             Some(Verdict::CrashAfter(down_for)) if alive => Some(down_for),
             Some(_) | None => None,
         });
-        self.laws.arrives(&effect, self.slurm.ctld());
+        self.laws.arrives(self.now, life, &effect, self.slurm.ctld());
         match effect {
             Effect::Kube { call, request, .. } => self.arrive_at_kube(life, call, &request, fate),
             Effect::KubeWatch { stream, request } if self.wire.is_some() => {
@@ -301,10 +299,11 @@ impl World {
         if self.wire.is_some() {
             return self.kube_by_wire(life, call, request);
         }
-        let Response { status, body } = match fate {
-            Some(Verdict::Refuse(status)) => trial::kube_refusal(status),
-            Some(_) | None => self.kube(&kube_request(request.clone())),
-        };
+        if self.now < self.troubles.api_server {
+            let outcome = Err(trial::refused());
+            return self.post(life, KUBE_LATENCY, Input::KubeReplied { call, outcome });
+        }
+        let Response { status, body } = self.ask_kube(request, fate);
         self.note_kube(request, status);
         match trial::reply_of(fate) {
             Answer::Comes(later) => {
@@ -316,6 +315,27 @@ impl World {
                 self.post(life, KUBE_LATENCY, Input::KubeReplied { call, outcome });
             }
             Answer::Never => {}
+        }
+    }
+
+    fn ask_kube(&mut self, request: &KubeRequest, fate: Option<Verdict>) -> Response {
+        match fate {
+            Some(Verdict::Refuse(status)) => return trial::kube_refusal(status),
+            Some(Verdict::Conflict) => self.touch(&request.path),
+            Some(_) | None => {}
+        }
+        let ask = |world: &mut Self| world.kube(&kube_request(request.clone()));
+        match request.method {
+            drawbridge_core::Method::Get => {
+                let question = || format!("{} {:?}", request.path, request.query);
+                self.stale_or(question, fate, ask)
+            }
+            drawbridge_core::Method::Post
+            | drawbridge_core::Method::Put
+            | drawbridge_core::Method::MergePatch
+            | drawbridge_core::Method::JsonPatch
+            | drawbridge_core::Method::StrategicPatch
+            | drawbridge_core::Method::Delete => ask(self),
         }
     }
 
@@ -336,8 +356,12 @@ impl World {
     ) {
         let request = kube_request(request);
         self.note(Line::detail(Actor::Bridge, Subject::Bridge, format!("watch {}", request.path)));
-        if let Some(Verdict::Refuse(status)) = fate {
-            let event = WatchEvent::Failed(status);
+        let refused = match fate {
+            _ if self.now < self.troubles.api_server => Some(WatchEvent::Ended),
+            Some(Verdict::Refuse(status)) => Some(WatchEvent::Failed(status)),
+            Some(_) | None => None,
+        };
+        if let Some(event) = refused {
             return self.post(life, KUBE_LATENCY, Input::Watched { stream, event });
         }
         match self.cluster.api().watch(&request) {
@@ -359,77 +383,6 @@ impl World {
         self.speak_watches();
     }
 
-    fn arrive_at_slurm(
-        &mut self,
-        life: Life,
-        call: CallId,
-        via: Via,
-        request: &SlurmRequest,
-        fate: Option<Verdict>,
-    ) {
-        if self.wire.is_some() {
-            return self.slurm_by_wire(life, call, via, request);
-        }
-        let Some(outcome) = self.ask_slurm(via, request, fate) else { return };
-        match trial::reply_of(fate) {
-            Answer::Comes(later) => {
-                self.post(life, SLURM_LATENCY + later, Input::SlurmReplied { call, outcome });
-            }
-            Answer::Breaks => {
-                let outcome = Err(SlurmFault::Lost { why: trial::broken().why });
-                self.post(life, SLURM_LATENCY, Input::SlurmReplied { call, outcome });
-            }
-            Answer::Never => {}
-        }
-    }
-
-    /// What becomes of a request to one of the slurmrestd; `None` if nobody ever hears of it.
-    fn ask_slurm(
-        &mut self,
-        via: Via,
-        request: &SlurmRequest,
-        fate: Option<Verdict>,
-    ) -> Option<Result<SlurmReply, SlurmFault>> {
-        let http = match encode(request, via.version) {
-            Ok(http) => slurm_request(http),
-            Err(unserved) => {
-                return Some(Err(SlurmFault::Refused { number: 0, text: unserved.to_string() }));
-            }
-        };
-        let refused = fate.and_then(trial::slurm_refusal).map(rest::Verdict::Answer);
-        let said = match refused.unwrap_or_else(|| self.rest.verdict(via, request)) {
-            rest::Verdict::Pass => Ok(self.ask_model(&http)),
-            rest::Verdict::Answer(response) => Ok(response),
-            rest::Verdict::Fault(fault) => Err(Some(fault)),
-            rest::Verdict::Silence => Err(None),
-        };
-        let came = match &said {
-            Ok(response) => response.status.to_string(),
-            Err(Some(fault)) => fault.to_string(),
-            Err(None) => "silence".to_owned(),
-        };
-        self.note_slurm(via, request, &came);
-        match said {
-            Ok(Response { status, body }) => {
-                Some(decode(request, &Reply { status, body: Body::Json(&body) }))
-            }
-            Err(fault) => fault.map(Err),
-        }
-    }
-
-    pub(super) fn note_slurm(&mut self, via: Via, request: &SlurmRequest, came: &str) {
-        let Ok(http) = encode(request, via.version) else { return };
-        let text = format!("{:?} {} -> {came}", http.method, http.path);
-        self.note(
-            Line::detail(Actor::Bridge, Subject::Bridge, text).digest(digest(http.body.as_ref())),
-        );
-    }
-
-    fn ask_model(&mut self, http: &Request) -> Response {
-        let now = self.now;
-        self.slurm.with_ctld(now, |ctld| slurmrestd::handle(ctld, now, http))
-    }
-
     pub(super) fn post(&mut self, life: Life, latency: Span, input: Input) {
         self.mail.push(self.now + latency, Mail::News(life, Box::new(input)));
     }
@@ -439,9 +392,10 @@ impl World {
         self.tell_faults();
         for fact in self.slurm.take_facts() {
             self.log.add(self.now, super::story::slurm_fact(&fact, self.slurm.ctld()));
-            self.rows.slurm_fact(&fact, self.slurm.ctld());
+            self.rows.slurm_fact(self.now, &fact, self.slurm.ctld());
             self.laws.slurm_fact(self.now, &fact, self.slurm.ctld());
         }
+        self.cycles += self.rows.cycled(self.now, self.slurm.ctld());
         let changes = self.cluster.api_mut().take_changes();
         for change in &changes {
             self.log.add(self.now, super::story::kube_change(change));
@@ -545,17 +499,7 @@ fn kube_request(request: KubeRequest) -> Request {
     Request { query, body, ..Request::new(BRIDGE_USER, method, path) }
 }
 
-fn slurm_request(request: HttpRequest) -> Request {
-    let HttpRequest { method, path, query, body } = request;
-    let method = match method {
-        HttpMethod::Get => fakes::Method::Get,
-        HttpMethod::Post => fakes::Method::Post,
-        HttpMethod::Delete => fakes::Method::Delete,
-    };
-    Request { query, body, ..Request::new(SLURM_USER, method, path) }
-}
-
 /// Stands for a body in the hash chain.
-fn digest(body: Option<&Value>) -> u64 {
+pub(super) fn digest(body: Option<&Value>) -> u64 {
     body.map_or(0, |body| fnv1a(body.to_string().as_bytes()))
 }

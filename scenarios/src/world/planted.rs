@@ -304,7 +304,7 @@ fn i6_catches_a_node_that_somebody_else_had_drained() {
     world.run_until(secs(10));
     let node = SlurmNode::from("n1");
     let request =
-        SlurmRequest::UpdateNode { node, state: NodeTarget::Resume, reason: String::new() };
+        SlurmRequest::UpdateNode { node, state: NodeTarget::Undrain, reason: String::new() };
     let life = world.bridges[0].life;
     world.arrive(life, sent(request), None);
     world.assert_broken("I6");

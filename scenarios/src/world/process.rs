@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::faults::Faults;
 use super::wire::{Bytes, Tag};
 use crate::{
-    fault::{Verdict, WEBHOOK},
+    fault::{Mishap, Verdict, WEBHOOK},
     scenario::{Crash, CrashPoint, EffectKind},
 };
 
@@ -43,8 +43,10 @@ pub(super) enum Mail {
     News(Life, Box<Input>),
     /// A process is started again.
     Restart(usize),
-    /// What befell a machine is over.
-    Mended(Verdict),
+    /// A process is told to end, and started again after so long.
+    Stop(Life, Span),
+    /// What befell a component or a machine is over.
+    Mended(Mishap),
     /// A reply to a shell.
     Bytes(Life, Tag, Bytes),
     /// A shell's watch is open.
@@ -68,6 +70,10 @@ pub(super) struct Process {
     pub(super) stops_for: Option<Span>,
     /// It stands still until then.
     pub(super) paused_until: Time,
+    /// By how much its clock is ahead, in milliseconds.
+    ahead_ms: i64,
+    /// The last time that its core was told: clocks never go back.
+    told: Time,
 }
 
 /// Who thinks for the process.
@@ -141,6 +147,8 @@ impl Process {
             watches: BTreeMap::new(),
             stops_for: None,
             paused_until: Time::ZERO,
+            ahead_ms: 0,
+            told: Time::ZERO,
         };
         (0..count).map(process).collect()
     }
@@ -175,14 +183,29 @@ impl Process {
         self.stops_for = None;
         self.watches.clear();
         self.paused_until = Time::ZERO;
+        (self.ahead_ms, self.told) = (0, Time::ZERO);
+    }
+
+    /// What its clock says now.
+    pub(super) fn clock(&mut self, now: Time) -> Time {
+        let ms = now.as_ms().saturating_add_signed(self.ahead_ms);
+        self.told = self.told.max(Time::from_ms(ms));
+        self.told
+    }
+
+    /// Its clock leaps ahead, or falls behind.
+    pub(super) fn shift_clock(&mut self, by_ms: i64) {
+        self.ahead_ms = self.ahead_ms.saturating_add(by_ms);
     }
 
     pub(super) fn is_up(&self) -> bool {
         !matches!(self.mind, Mind::None)
     }
 
+    /// When it wants to be woken, which it said by its own clock.
     pub(super) fn wake_at(&self) -> Option<Time> {
-        self.wake_at
+        let at = self.wake_at?;
+        Some(Time::from_ms(at.as_ms().saturating_add_signed(self.ahead_ms.saturating_neg())))
     }
 
     pub(super) fn set_wake(&mut self, at: Option<Time>) {
@@ -206,11 +229,13 @@ pub(super) struct Hooks {
     pub(super) faults: Faults,
     pub(super) bridge: Option<(Arc<Config>, bool)>,
     pub(super) others: bool,
+    /// Nobody reaches them before.
+    pub(super) down_until: Time,
 }
 
 impl Webhooks for Hooks {
     fn call(&mut self, now: Time, path: &str, review: &Value) -> Result<Value, String> {
-        if self.faults.ask(now, WEBHOOK).is_some() {
+        if now < self.down_until || self.faults.ask(now, WEBHOOK).is_some() {
             return Err("connection refused".to_owned());
         }
         match &self.bridge {

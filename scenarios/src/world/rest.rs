@@ -76,6 +76,14 @@ impl Rest {
         format!("{which} {}", what.join(" and "))
     }
 
+    /// The server of this number refuses connections, or takes them again.
+    pub(super) fn set_down(&mut self, number: u8, is_down: bool) {
+        let n = self.servers.len().max(1);
+        if let Some(server) = self.servers.get_mut(usize::from(number) % n) {
+            server.state = if is_down { RestState::Down } else { RestState::Up };
+        }
+    }
+
     /// Changes the token; says what that means.
     pub(super) fn change_token(&mut self, state: TokenState) -> &'static str {
         self.token = state;

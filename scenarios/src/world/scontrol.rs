@@ -1,6 +1,6 @@
 //! What an administrator does to jobs and nodes with scontrol.
 
-use drawbridge_sim::{JobId, Requeue, SlurmError, SlurmNode, Slurmctld, Time, UserName};
+use drawbridge_sim::{JobId, JobUpdate, Requeue, SlurmError, SlurmNode, Slurmctld, Time, UserName};
 
 use super::World;
 use crate::{
@@ -37,15 +37,14 @@ impl World {
     fn scontrol_jobs(&mut self, verb: JobVerb, which: &str) {
         let jobs = self.live_jobs(which);
         if jobs.is_empty() {
-            let text =
-                format!("ran scontrol {} {which}, but Slurm has no such live job", verb.word());
+            let text = format!("ran scontrol {}, but Slurm has no such live job", verb.line(which));
             return self.refuse(Subject::Twin, text);
         }
         for job in jobs {
             let done = self.as_root(|ctld, now, root| {
                 verb.run(ctld, now, job, root).map_err(|error| error.to_string())
             });
-            self.told(Subject::Job(job), &format!("{} {job}", verb.word()), done);
+            self.told(Subject::Job(job), &verb.line(&job.to_string()), done);
         }
     }
 
@@ -63,16 +62,18 @@ impl World {
 }
 
 impl JobVerb {
-    /// As it is typed.
-    fn word(self) -> &'static str {
-        match self {
+    /// As it is typed, for this job.
+    fn line(self, job: &str) -> String {
+        let word = match self {
             Self::Suspend => "suspend",
             Self::Resume => "resume",
             Self::Hold => "hold",
             Self::Release => "release",
             Self::Requeue => "requeue",
             Self::RequeueHold => "requeuehold",
-        }
+            Self::Priority(to) => return format!("update JobId={job} Priority={to}"),
+        };
+        format!("{word} {job}")
     }
 
     fn run(
@@ -89,6 +90,10 @@ impl JobVerb {
             Self::Release => ctld.release(now, job, by),
             Self::Requeue => ctld.requeue(now, job, Requeue::Plain, by),
             Self::RequeueHold => ctld.requeue(now, job, Requeue::Hold, by),
+            Self::Priority(to) => {
+                let update = JobUpdate { priority: Some(to), ..JobUpdate::default() };
+                ctld.update_job(now, job, &update, by)
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drawbridge_core::Input;
 use drawbridge_fakes::{Method, Request, Response};
-use drawbridge_sim::{SlurmNode, Time, UserName};
+use drawbridge_sim::{Job, JobId, SlurmConfig, SlurmNode, Time, UserName};
 use serde_json::{Value, json};
 
 use super::{World, process::Process};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Who plays the steps on the Kubernetes side.
-pub(super) const ADMIN: &str = "admin";
+pub(crate) const ADMIN: &str = "admin";
 
 /// The steps, by time, and how far we are.
 #[derive(Clone, Debug)]
@@ -28,6 +28,11 @@ pub(super) struct Script {
 impl Script {
     pub(super) fn new(steps: &[Step]) -> Self {
         Self { steps: steps.into(), next: 0 }
+    }
+
+    /// Goes on with other steps. Those that have been played must be the same.
+    pub(super) fn retell(&mut self, steps: &[Step]) {
+        self.steps = steps.into();
     }
 
     pub(super) fn next_at(&self) -> Option<Time> {
@@ -63,6 +68,7 @@ impl World {
             Action::Cordon(node, on) => self.cordon(node, *on),
             Action::Sbatch(job) => self.sbatch((**job).clone()),
             Action::Scancel(job) => self.scancel(job),
+            Action::Reconfigure(config) => self.reconfigure(config.as_deref()),
             Action::SlurmNode(node, change) => self.change_slurm_node(node, change),
             Action::Scontrol(command) => self.scontrol(command),
             Action::Slurmrestd(change) => {
@@ -195,7 +201,8 @@ impl World {
         }
         let (now, root) = (self.now, UserName::from("root"));
         for job in jobs {
-            self.note(Line::story(Actor::User, Subject::Job(job), format!("ran scancel {job}")));
+            let text = format!("ran scancel {job}");
+            self.note(Line::story(Actor::User, Subject::Job(job), text));
             if let Err(error) = self.slurm.with_ctld(now, |ctld| ctld.cancel(now, job, &root)) {
                 self.refuse(Subject::Job(job), format!("scancel {job} failed: {error}"));
             }
@@ -203,12 +210,19 @@ impl World {
     }
 
     /// The live jobs of this name or number.
-    pub(super) fn live_jobs(&self, which: &str) -> Vec<drawbridge_sim::JobId> {
-        let is_meant = |job: &&drawbridge_sim::Job| {
-            job.submission.name == which || job.id.to_string() == which
-        };
+    pub(super) fn live_jobs(&self, which: &str) -> Vec<JobId> {
+        let is_meant = |job: &&Job| job.submission.name == which || job.id.to_string() == which;
         let jobs = self.slurm.ctld().jobs().filter(is_meant);
         jobs.filter(|job| !job.state.is_end()).map(|job| job.id).collect()
+    }
+
+    fn reconfigure(&mut self, config: Option<&SlurmConfig>) {
+        let now = self.now;
+        self.note(Line::story(Actor::User, Subject::Twin, "ran scontrol reconfigure"));
+        self.slurm.with_ctld(now, |ctld| match config {
+            Some(config) => ctld.reconfigure(now, config.clone()),
+            None => ctld.restart(now),
+        });
     }
 
     fn change_slurm_node(&mut self, node: &str, change: &NodeChange) {
@@ -245,7 +259,7 @@ impl World {
     }
 
     /// Tells a replica to end; it lets go first, and starts again after a while.
-    fn stop(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
+    pub(super) fn stop(&mut self, replica: usize, down_for: drawbridge_sim::Span) {
         let text = format!("{} was told to stop", self.name_of(replica));
         self.note(Line::story(Actor::Twin, Subject::Bridge, text));
         if let Some(process) = self.bridges.get_mut(replica) {

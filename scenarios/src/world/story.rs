@@ -10,7 +10,7 @@ use drawbridge_core::{
 use drawbridge_fakes::{Change, ChangeKind};
 use drawbridge_sim::{Fact, JobId, Reason, Slurmctld, fnv1a};
 
-use super::script::ADMIN;
+pub(crate) use super::script::ADMIN;
 use crate::{
     log::Line,
     object::Object,
@@ -89,7 +89,7 @@ pub(super) fn slurm_fact(fact: &Fact, slurm: &Slurmctld) -> Line {
     Line { actor: Actor::Slurm, level, subject, text, digest }
 }
 
-pub(super) fn kube_change(change: &Change) -> Line {
+pub(crate) fn kube_change(change: &Change) -> Line {
     let object = Object(&change.object);
     let kind = object.text(&["kind"]).unwrap_or(change.resource);
     let subject = match kind {

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 use drawbridge_bridge::slurm::encode;
 use drawbridge_core::{Effect, Input, KubeReply, Lost, SlurmFault, StreamId, WatchEvent};
-use drawbridge_fakes::{self as fakes, Response, Trouble};
-use drawbridge_sim::{EventQueue, NodeUpdate, SlurmNode, Span, Time};
+use drawbridge_fakes::{self as fakes, Response};
+use drawbridge_sim::{EventQueue, Span, Time};
 use serde_json::{Value, json};
 
 use super::{
     KUBE_LATENCY, World,
     faults::Faults,
     outside::watch_event,
-    process::{Life, Mail, Mind},
+    process::{Life, Mail, Mind, Process},
 };
 use crate::{
     fault::{Fault, Fired, Verdict, WATCH_EVENT},
@@ -26,14 +26,7 @@ use crate::{
     swarm::Swarm,
 };
 
-/// After a fault, the bridge gets so long before deadlines count again: its longest pause between two
-/// tries, and two polls.
-const SETTLE: Span = Span::mins(3);
-
-/// Why Slurm nodes that a fault has struck are down.
-const NO_ANSWER: &str = "no answer from the machine";
-
-/// How often each stage of a workload met each kind of news.
+/// How often each state of the bridge's machines met each kind of news.
 pub type Seen = BTreeMap<(&'static str, &'static str), u64>;
 
 impl World {
@@ -58,6 +51,11 @@ impl World {
         self.seen.get_or_insert_default();
     }
 
+    /// How many replicas of the bridge there are.
+    pub fn replicas(&self) -> usize {
+        self.bridges.len()
+    }
+
     /// The faults that struck, in order.
     pub fn fired(&self) -> &[Fired] {
         self.faults.fired()
@@ -73,6 +71,11 @@ impl World {
         self.seen.clone().unwrap_or_default()
     }
 
+    /// How long the bridge suffered from what went wrong.
+    pub fn disturbed_for(&self) -> Span {
+        self.laws.disturbed_for()
+    }
+
     /// Forgets the records that nobody took.
     pub fn forget_records(&mut self) {
         self.log.take();
@@ -80,10 +83,12 @@ impl World {
 
     pub(super) fn cover(&mut self, life: Life, input: &Input) {
         let Some(seen) = &mut self.seen else { return };
-        let Some(process) = self.bridges.get(life.replica) else { return };
+        let Some(process) = self.bridges.get_mut(life.replica) else { return };
+        let now = process.clock(self.now);
         if let Mind::Core(bridge) = &process.mind {
-            for stage in bridge.stages() {
-                *seen.entry((stage, news(input))).or_default() += 1;
+            let news = news(input);
+            for state in bridge.meets(now, input) {
+                *seen.entry((state, news)).or_default() += 1;
             }
         }
     }
@@ -111,22 +116,24 @@ impl World {
                 self.request(at, life, effect.clone(), None);
                 self.request(at + later, life, effect, Some(Verdict::LoseReply));
             }
-            Some(Verdict::Pause(span)) => {
-                let until = self.now + span;
-                if let Some(process) = self.alive(life) {
-                    process.paused_until = until;
-                }
+            Some(
+                Verdict::Pause(_)
+                | Verdict::ClockAhead(_)
+                | Verdict::ClockBehind(_)
+                | Verdict::Restart(_)
+                | Verdict::Oust
+                | Verdict::Mishap(_),
+            ) => {
                 self.request(at, life, effect, None);
-            }
-            Some(verdict @ (Verdict::NodeDown(..) | Verdict::Unplug(..) | Verdict::CutOff(..))) => {
-                self.befall(verdict);
-                self.request(at, life, effect, None);
+                verdict.into_iter().for_each(|verdict| self.strike(life, verdict));
             }
             Some(
                 Verdict::DelayReply(_)
+                | Verdict::Stale
                 | Verdict::Refuse(_)
                 | Verdict::LoseReply
                 | Verdict::ResetReply
+                | Verdict::Conflict
                 | Verdict::CrashAfter(_)
                 | Verdict::End
                 | Verdict::Gone
@@ -137,88 +144,79 @@ impl World {
         true
     }
 
-    fn request(&mut self, at: Time, life: Life, effect: Effect, fate: Option<Verdict>) {
-        self.mail.push(at, Mail::Request(life, Box::new(effect), fate));
-    }
-
-    /// Something happens to a machine, and is over after a while.
-    fn befall(&mut self, verdict: Verdict) {
-        let (Verdict::NodeDown(number, span)
-        | Verdict::Unplug(number, span)
-        | Verdict::CutOff(number, span)) = verdict
-        else {
-            return;
-        };
-        let Some((name, node)) = self.machine(number) else { return };
-        let cut_off = matches!(verdict, Verdict::CutOff(..)).then_some(Trouble::NoNetwork);
-        let unplugged = matches!(verdict, Verdict::Unplug(..)).then_some(Trouble::NoPower);
-        let trouble = cut_off.or(unplugged);
-        let slurm = trouble != Some(Trouble::NoNetwork);
-        if trouble.is_some() {
-            self.cluster.trouble(self.now, &node, trouble);
-        }
-        if slurm {
-            self.update_node(&name, NodeUpdate::Down { reason: NO_ANSWER.to_owned() });
-        }
-        self.mail.push(self.now + span, Mail::Mended(verdict));
-    }
-
-    /// What befell a machine is over.
-    pub(super) fn mend(&mut self, verdict: Verdict) {
-        let (number, slurm, kube) = match verdict {
-            Verdict::NodeDown(number, _) => (number, true, false),
-            Verdict::Unplug(number, _) => (number, true, true),
-            Verdict::CutOff(number, _) => (number, false, true),
+    /// Something happens to the process that has just sent a request, or around it.
+    fn strike(&mut self, life: Life, verdict: Verdict) {
+        let now = self.now;
+        let ms = |span: Span| i64::try_from(span.as_ms()).unwrap_or(i64::MAX);
+        match verdict {
+            Verdict::Mishap(mishap) => self.befall(mishap),
+            Verdict::Oust => self.oust(),
+            // What it wanted done at this moment goes first.
+            Verdict::Restart(span) => self.mail.push(now, Mail::Stop(life, span)),
+            Verdict::Pause(span) => {
+                self.change(life, |process| process.paused_until = now + span);
+            }
+            Verdict::ClockAhead(span) => self.change(life, |process| process.shift_clock(ms(span))),
+            Verdict::ClockBehind(span) => {
+                self.change(life, |process| process.shift_clock(-ms(span)));
+            }
             Verdict::Delay(_)
             | Verdict::DelayReply(_)
+            | Verdict::Stale
             | Verdict::Refuse(_)
             | Verdict::LoseRequest
             | Verdict::LoseReply
             | Verdict::Reset
             | Verdict::ResetReply
             | Verdict::Duplicate(_)
+            | Verdict::Conflict
             | Verdict::CrashBefore(_)
             | Verdict::CrashAfter(_)
-            | Verdict::Pause(_)
             | Verdict::End
             | Verdict::Gone
-            | Verdict::Mute => return,
-        };
-        let Some((name, node)) = self.machine(number) else { return };
-        if kube {
-            self.cluster.trouble(self.now, &node, None);
+            | Verdict::Mute => {}
         }
-        if slurm {
-            self.update_node(&name, NodeUpdate::Resume);
-        }
-        let text = format!("machine {node} is well again");
-        self.note(Line::story(Actor::Twin, Subject::KubeNode(node), text));
     }
 
-    /// The machine of this number, by its names on both sides.
-    fn machine(&self, number: u8) -> Option<(SlurmNode, String)> {
-        let nodes: Vec<_> = self.slurm.ctld().nodes().collect();
-        let node = nodes.get(usize::from(number) % nodes.len().max(1))?;
-        Some((node.name().clone(), self.rows.kube_name(node.name())))
+    fn change(&mut self, life: Life, how: impl FnOnce(&mut Process)) {
+        if let Some(process) = self.alive(life) {
+            how(process);
+        }
     }
 
-    /// Changes a Slurm node, unless somebody has taken it out for a reason of his own.
-    fn update_node(&mut self, name: &SlurmNode, update: NodeUpdate) {
-        let now = self.now;
-        let reason = self.slurm.ctld().node(name).and_then(|node| node.reason.as_ref());
-        if reason.is_some_and(|it| !it.text.is_empty() && it.text != NO_ANSWER) {
-            return;
-        }
-        // A node that can't be changed so is left as it is.
-        let _ = self.slurm.with_ctld(now, |ctld| ctld.update_node(now, name, update));
+    fn request(&mut self, at: Time, life: Life, effect: Effect, fate: Option<Verdict>) {
+        self.mail.push(at, Mail::Request(life, Box::new(effect), fate));
     }
 
     /// Writes down the faults that struck, and gives the bridge time for them.
     pub(super) fn tell_faults(&mut self) {
         for Fired { at, fault } in self.faults.take_new() {
-            self.laws.disturbed_until(at + fault.verdict.lasts() + SETTLE);
+            self.laws.disturbed(at, fault.verdict.lasts());
             self.note(Line::story(Actor::Twin, Subject::Twin, format!("fault: {fault}")));
         }
+    }
+
+    /// What this question was answered with before, if that is what becomes of it; otherwise the
+    /// answer, which is kept for the next time where anybody might want it.
+    pub(super) fn stale_or(
+        &mut self,
+        question: impl FnOnce() -> String,
+        fate: Option<Verdict>,
+        answer: impl FnOnce(&mut Self) -> Response,
+    ) -> Response {
+        if !self.faults.may_be_stale() {
+            return answer(self);
+        }
+        let question = question();
+        let known = self.replies.get(&question).filter(|_| fate == Some(Verdict::Stale));
+        if let Some(known) = known.cloned() {
+            return known;
+        }
+        let fresh = answer(self);
+        if fresh.status < 300 {
+            self.replies.insert(question, fresh.clone());
+        }
+        fresh
     }
 }
 
@@ -247,10 +245,16 @@ pub(super) fn broken() -> Lost {
     Lost { why: "connection reset by peer".to_owned() }
 }
 
+/// What the transport says where nobody listens.
+pub(super) fn refused() -> Lost {
+    Lost { why: "connection refused".to_owned() }
+}
+
 /// What the API server says instead of doing it.
 pub(super) fn kube_refusal(status: u16) -> Response {
     let reason = match status {
         401 => "Unauthorized",
+        403 => "Forbidden",
         409 => "Conflict",
         429 => "TooManyRequests",
         503 => "ServiceUnavailable",
@@ -267,22 +271,29 @@ pub(super) fn kube_refusal(status: u16) -> Response {
 /// What slurmrestd, or somebody before it, says instead of doing it.
 pub(super) fn slurm_refusal(verdict: Verdict) -> Option<Response> {
     let Verdict::Refuse(status) = verdict else { return None };
-    let error = |number: i64, text: &str| {
-        json!({ "errors": [{
-            "description": text, "error_number": number, "error": text, "source": "slurmrestd",
-        }], "warnings": [] })
-    };
     let body = match status {
         511 => error(1007, "Protocol authentication error"),
-        500 => error(1804, "Unable to contact slurm controller (connect failure)"),
+        500 => return Some(no_slurmctld()),
         _ => Value::from("<html>try again later</html>"),
     };
     Some(Response { status, body: body.into() })
 }
 
+/// What slurmrestd says while there is no slurmctld.
+pub(super) fn no_slurmctld() -> Response {
+    let body = error(1804, "Unable to contact slurm controller (connect failure)");
+    Response { status: 500, body: body.into() }
+}
+
+fn error(number: i64, text: &str) -> Value {
+    json!({ "errors": [{
+        "description": text, "error_number": number, "error": text, "source": "slurmrestd",
+    }], "warnings": [] })
+}
+
 /// What the process hears when the connection isn't made.
 fn hung_up(effect: &Effect) -> Input {
-    let why = "connection refused".to_owned();
+    let Lost { why } = refused();
     match effect {
         Effect::Slurm { call, .. } => {
             Input::SlurmReplied { call: *call, outcome: Err(SlurmFault::Unreachable { why }) }
@@ -397,7 +408,7 @@ fn news(input: &Input) -> &'static str {
 }
 
 /// All kinds of news.
-pub const NEWS: [&str; 18] = [
+pub const NEWS: [&str; 19] = [
     "started",
     "stopping",
     "woke",
@@ -415,5 +426,6 @@ pub const NEWS: [&str; 18] = [
     "slurm: token",
     "slurm: not served",
     "slurm: unreachable",
+    "slurm: riddle",
     "slurm: lost",
 ];

@@ -214,11 +214,11 @@ impl World {
         let asked = self.bytes_of(life, &tag);
         let bytes = match (self.rest.verdict(via, request), asked) {
             (Verdict::Fault(fault), _) => {
-                self.note_slurm(via, request, &fault.to_string());
+                self.note_asked(via, request, &fault.to_string());
                 self.mail.push(at, Mail::Refuse(life, tag, via.endpoint));
                 return;
             }
-            (Verdict::Silence, _) => return self.note_slurm(via, request, "silence"),
+            (Verdict::Silence, _) => return self.note_asked(via, request, "silence"),
             (_, None | Some(Asked::Kube(_))) => return,
             (Verdict::Answer(response), Some(Asked::Slurm(_))) => {
                 let (content_type, body) = match response.body.as_str() {
@@ -237,7 +237,7 @@ impl World {
                 Bytes { status: response.status, content_type, body: response.body.whole() }
             }
         };
-        self.note_slurm(via, request, &bytes.status.to_string());
+        self.note_asked(via, request, &bytes.status.to_string());
         self.mail.push(at, Mail::Bytes(life, tag, bytes));
     }
 }

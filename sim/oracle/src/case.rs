@@ -76,7 +76,7 @@ pub struct Case {
     pub seed: u64,
     /// How many seconds the model may be off, where a case is about time.
     pub within: u64,
-    /// The second since 1970 in which slurmctld began, where a case is about time.
+    /// The second since 1970 that times are counted from; 0 in old recordings.
     pub epoch: u64,
     /// The cluster.
     pub cluster: Cluster,
@@ -248,6 +248,9 @@ impl fmt::Display for Case {
             writeln!(f, "within {}s\nepoch {}", self.within, self.epoch)?;
         } else {
             writeln!(f, "family {}\nseed {}", self.family, self.seed)?;
+            if self.epoch != 0 {
+                writeln!(f, "epoch {}", self.epoch)?;
+            }
         }
         if self.cluster.release != Release::default() {
             writeln!(f, "release {}", self.cluster.release)?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::view::{ALSO, Answer, View};
+use crate::view::{ALSO, Answer, START, View};
 
 /// One property in which the model is not as Slurm is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ fn thing_differences(name: &str, slurm: &View, model: &View, found: &mut Vec<Dif
     keys.dedup();
     for key in keys {
         let (one, other) = (slurm.get(name, key), model.get(name, key));
-        if key == ALSO || (key == "reason" && one == model.get(name, ALSO)) {
+        if key == ALSO || key == START || (key == "reason" && one == model.get(name, ALSO)) {
             continue;
         }
         if one != other && (key != "gres" || without_indices(one) != without_indices(other)) {

@@ -61,6 +61,7 @@ pub(crate) fn run_case(
     // On a busy machine a daemon may come too late, once.
     let mut real = Real::start(options, cluster).or_else(|_| Real::start(options, cluster))?;
     let mut seen = real.look()?;
+    result.case.epoch = real.epoch;
     let Ok(mut twin) = Twin::new(cluster, real.epoch) else { return Ok(result) };
     while let Some(text) = source.next(&seen) {
         let operation = match Operation::parse(&text) {
@@ -108,6 +109,7 @@ pub(crate) fn record_case(
     result.case.cluster = cluster.clone();
     let mut real = Real::start(options, cluster).or_else(|_| Real::start(options, cluster))?;
     let mut seen = real.look()?;
+    result.case.epoch = real.epoch;
     while let Some(operation) = source.next(&seen) {
         let (record, settled) = real.perform(&operation)?;
         if !settled {
@@ -164,6 +166,7 @@ fn step(
 ) -> Result<Vec<Difference>, NotModelled> {
     let answer = twin.perform(record.asked_ms, operation)?;
     let view = twin.view(record.seen_ms);
+    twin.correct_starts(record);
     Ok(differences((&record.answer, &record.view), (&answer, &view)))
 }
 
@@ -178,8 +181,8 @@ pub(crate) fn replay_with(
     fault: Option<&Fault>,
 ) -> Result<Option<(usize, Vec<Difference>)>, NotModelled> {
     let mut twin = match fault {
-        Some(fault) => Twin::faulty(&fault.cluster(&case.cluster), fault.inside())?,
-        None => Twin::new(&case.cluster, 0)?,
+        Some(fault) => Twin::faulty(&fault.cluster(&case.cluster), case.epoch, fault.inside())?,
+        None => Twin::new(&case.cluster, case.epoch)?,
     };
     for (index, each) in case.steps.iter().enumerate() {
         let Some(record) = &each.record else { continue };

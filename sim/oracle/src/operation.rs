@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use drawbridge_sim::{
     JobBehaviour, JobId, JobTarget, JobUpdate, NodeUpdate, PartitionName, Requeue, Signal,
-    SlurmNode, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch, parse_time_limit,
+    SlurmNode, SlurmdStop, Submission, TimeLimit, Trap, expand_hostlist, parse_sbatch,
+    parse_time_limit,
 };
 
 /// What the model can't be asked. Counted apart, never as equal.
@@ -35,11 +36,19 @@ pub(crate) enum Operation {
     /// `scontrol create`, with all that is said of them.
     CreateNodes(String),
     DeleteNodes(Vec<SlurmNode>),
+    /// `slurmd -Z --conf`, with all that is said of the node.
+    DynamicNode(String),
     /// slurm.conf changes, and slurmctld reads it: `scontrol reconfigure`, or a restart.
     Reconfigure(String),
+    /// slurmds of nodes stop without a word.
+    StopSlurmds(Vec<SlurmNode>, SlurmdStop),
+    StartSlurmds(Vec<SlurmNode>),
     /// Nothing but time passes.
     Wait,
 }
+
+/// What a job is called whose script doesn't listen to TERM.
+pub(crate) const STUBBORN: &str = "-J stubborn";
 
 /// Signals by which a script is told to end, and the codes that it ends with.
 const ENDINGS: [(u8, Signal); 3] = [(0, Signal::Usr1), (1, Signal::Usr2), (3, Signal::Hup)];
@@ -63,6 +72,13 @@ impl Operation {
                 Ok(Self::Finish(job(second)?, signal))
             }
             "wait" => Ok(Self::Wait),
+            "kill_slurmd" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::Alone)),
+            "kill_node" => Ok(Self::StopSlurmds(named(second, &rest), SlurmdStop::WithProcesses)),
+            "dynamic_slurmd" => {
+                let words = text.split_once(' ').map_or("", |(_, words)| words);
+                Ok(Self::DynamicNode(format!("NodeName={words}")))
+            }
+            "start_slurmd" => Ok(Self::StartSlurmds(named(second, &rest))),
             "reconfigure" | "restart" => {
                 let edits = text.split_once(' ').map_or("", |(_, edits)| edits);
                 Ok(Self::Reconfigure(edits.to_owned()))
@@ -71,6 +87,10 @@ impl Operation {
             _ => Err(unknown(text)),
         }
     }
+}
+
+fn named(first: &str, rest: &[&str]) -> Vec<SlurmNode> {
+    std::iter::once(&first).chain(rest).map(|name| SlurmNode::from(*name)).collect()
 }
 
 fn unknown(text: &str) -> NotModelled {
@@ -102,8 +122,11 @@ fn submit(text: &str) -> Result<Operation, NotModelled> {
     if submission.name == "wrap" {
         submission.name = "job".into();
     }
-    let traps: BTreeMap<_, _> =
+    let mut traps: BTreeMap<_, _> =
         ENDINGS.iter().map(|(code, signal)| (*signal, Trap::Exit(*code))).collect();
+    if text.contains(STUBBORN) {
+        traps.insert(Signal::Term, Trap::Ignore);
+    }
     submission.behaviour = Some(JobBehaviour { traps, ..JobBehaviour::forever() });
     Ok(Operation::Submit(Box::new(submission)))
 }

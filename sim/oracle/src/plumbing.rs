@@ -37,10 +37,11 @@ const FIXED: &[(&str, &str)] = &[
 ];
 
 /// What else it sets where every decision is compared with the model's.
-const LOCKSTEP: &[(&str, &str)] = &[("MessageTimeout", "100"), ("SlurmctldTimeout", "30000")];
+const LOCKSTEP: &[(&str, &str)] = &[("SlurmctldTimeout", "30000")];
 
 /// What it sets there unless a generated cluster does.
 const UNLESS_SAID: &[(&str, &str)] = &[
+    ("MessageTimeout", "100"),
     ("SlurmdTimeout", "30000"),
     // A job's nodes come free one after the other, as their epilogs end. Whether a cycle falls in
     // between is chance; with this none does.
@@ -105,6 +106,9 @@ const DROPPED: &[&str] = &[
     "comminfo",
 ];
 
+/// Programs that the lab has: `Epilog=/run/sleep/8` takes eight seconds.
+pub(crate) const SLEEP: &str = "=/run/sleep/";
+
 const FIRST_PORT: usize = 7000;
 
 /// Nodes whose slurmd isn't started: they aren't there, or nobody expects one.
@@ -157,6 +161,13 @@ impl Plumbing {
         Ok(format!("stop_slurmds {gone}\n{files}{how}\nstart_slurmds {new}"))
     }
 
+    /// The script that starts the slurmd of a node that no file knows: `d1 CPUs=2 Feature=x`.
+    pub(crate) fn dynamic_script(&mut self, words: &str) -> String {
+        let (name, words) = words.split_once(' ').unwrap_or((words, ""));
+        let port = self.port(name);
+        format!("start_dynamic {name} '{words} Port={port}'")
+    }
+
     /// The script that writes the files, and the nodes in them that have a slurmd.
     fn files(&mut self) -> Result<(String, Vec<String>), LabError> {
         let (conf, names) = self.slurm_conf()?;
@@ -195,7 +206,11 @@ impl Plumbing {
         for line in self.cluster.slurm_conf.clone().lines() {
             let any = |list: &[&str]| list.iter().any(|name| is_key(line, name));
             let useless = !accounting && any(NEEDS_ACCOUNTING);
-            if useless || any(DROPPED) || fixed.iter().any(|(name, _)| is_key(line, name)) {
+            let ours = line.contains(SLEEP) || (!self.cluster.given && is_key(line, "prologflags"));
+            if useless
+                || (any(DROPPED) && !ours)
+                || fixed.iter().any(|(name, _)| is_key(line, name))
+            {
                 continue;
             }
             let _ = match self.node_line(line, &mut names)? {
@@ -284,6 +299,7 @@ mod tests {
         assert_eq!(
             own,
             [
+                "MessageTimeout=100",
                 "CompleteWait=60",
                 "SlurmdTimeout=20",
                 "NodeName=DEFAULT CPUs=4",

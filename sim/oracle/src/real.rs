@@ -7,6 +7,7 @@ use drawbridge_sim::{IndexSet, TimeLimit, expand_hostlist, parse_time_limit};
 use crate::{
     case::{Cluster, Record},
     lab::{Lab, LabError, LabOptions},
+    operation::STUBBORN,
     plumbing::Plumbing,
     view::{Answer, JobLook, View, reason_text, share_text},
 };
@@ -57,7 +58,7 @@ impl Real {
         let (jobs, nodes) = rest.split_once("\n--\n").unwrap_or((rest, ""));
         let mut view = View::default();
         for line in jobs.lines().filter(|line| line.starts_with("JobId=")) {
-            job_look(line).put(&mut view);
+            job_look(line, self.epoch).put(&mut view);
         }
         for line in nodes.lines().filter(|line| line.starts_with("NodeName=")) {
             put_node(line, &mut view);
@@ -83,13 +84,22 @@ pub(crate) fn command(plumbing: &mut Plumbing, operation: &str) -> Result<String
     let (first, rest) = operation.split_once(' ').unwrap_or((operation, ""));
     let typed = match first {
         "sbatch" if rest.contains("--external") => format!("sbatch --parsable {rest}"),
-        "sbatch" => format!("sbatch --parsable -o /dev/null {rest} /run/job"),
+        "sbatch" => {
+            let script = if rest.contains(STUBBORN) { "/run/stubborn" } else { "/run/job" };
+            format!("sbatch --parsable -o /dev/null {rest} {script}")
+        }
         "finish" if !rest.contains(' ') => format!("finish {rest} 0"),
         "wait" => format!("sleep {}", rest.trim_end_matches('s')),
         "reconfigure" => plumbing.change_script(rest, "scontrol reconfigure")?,
         "restart" => plumbing.change_script(rest, "restart_ctld")?,
         "kill_slurmd" => format!("stop_slurmds {rest}"),
+        "kill_node" => format!("stop_nodes {rest}"),
         "start_slurmd" => format!("start_slurmds {rest}"),
+        "dynamic_slurmd" => plumbing.dynamic_script(rest),
+        "scontrol" if rest.starts_with("delete NodeName=") => {
+            let names = rest.trim_start_matches("delete NodeName=");
+            format!("control {operation}\nstop_deleted {names}")
+        }
         "scontrol" => format!("control {operation}"),
         _ => operation.to_owned(),
     };
@@ -133,8 +143,10 @@ pub(crate) fn split_answer<'a>(operation: &str, said: &'a str) -> (Answer, &'a s
     (answer, rest)
 }
 
-fn job_look(line: &str) -> JobLook {
+fn job_look(line: &str, epoch: u64) -> JobLook {
     let get = |key: &str| value(line, key).unwrap_or_default();
+    let second = |key: &str| get(key).parse::<u64>().ok();
+    let start = second("StartTime");
     JobLook {
         number: get("JobId"),
         array: value(line, "ArrayJobId")
@@ -148,6 +160,8 @@ fn job_look(line: &str) -> JobLook {
             Some(TimeLimit::Of(span)) => (span.as_secs() / 60).to_string(),
             Some(TimeLimit::Unlimited) | None => get("TimeLimit"),
         },
+        to_deadline: second("Deadline").zip(start).map(|(end, start)| end.saturating_sub(start)),
+        start: start.map(|start| start.saturating_sub(epoch)),
         exit: get("ExitCode"),
         nodes: get("NodeList").replace("(null)", ""),
         cpus: get("NumCPUs"),
@@ -223,7 +237,7 @@ mod tests {
     #[test]
     fn a_job_is_read_from_what_scontrol_prints() {
         let mut view = View::default();
-        job_look(JOB).put(&mut view);
+        job_look(JOB, 0).put(&mut view);
         let seen: Vec<_> =
             view.things["job 7"].iter().map(|(key, value)| format!("{key}={value}")).collect();
         insta::assert_snapshot!(seen.join(" "), @"cpus=6 limit=240 nodes=n[1-3] on.n1=cpus:0-1,4/mem:300/gpu:0,2 on.n2=cpus:0-1,4/mem:300/gpu:0,2 on.n3=cpus:0/mem:100 partition=main priority=1 reason=None restarts=0 state=RUNNING");

@@ -1,15 +1,22 @@
 //! The model's side.
 
+use std::collections::BTreeMap;
+
 use drawbridge_sim::{
-    AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobTarget, Mutant, Node, NodeShare,
-    NodeUpdate, Note, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Time, UserName,
+    AdminError, ArrayPlace, ArrayTasks, Epoch, Job, JobId, JobState, JobTarget, Mutant, Node,
+    NodeShare, NodeUpdate, Note, Reason, SlurmConfig, SlurmError, SlurmNode, Slurmctld, Span,
+    Submission, Time, UserName,
 };
 
 use crate::{
-    case::Cluster,
+    case::{Cluster, Record},
     operation::{NotModelled, Operation},
-    view::{ALSO, Answer, JobLook, View, reason_text, share_text},
+    plumbing::SLEEP,
+    view::{ALSO, Answer, JobLook, START, View, reason_text, share_text},
 };
+
+/// Starts that are no further apart are the same.
+const SAME_START_MS: u64 = 3000;
 
 /// The model of one cluster.
 #[derive(Clone, Debug)]
@@ -17,20 +24,26 @@ pub(crate) struct Twin {
     ctld: Slurmctld,
     cluster: Cluster,
     mutant: Option<Mutant>,
+    /// What waiting jobs showed in turn with their reasons. Who is cancelled keeps either.
+    in_turn: BTreeMap<JobId, Reason>,
 }
 
 impl Twin {
     /// The model of a cluster whose time zero was `epoch`.
     pub(crate) fn new(cluster: &Cluster, epoch: u64) -> Result<Self, NotModelled> {
         let ctld = Slurmctld::new(config(cluster)?, Epoch::from_unix(epoch));
-        Ok(Self { ctld, cluster: cluster.clone(), mutant: None })
+        Ok(Self { ctld, cluster: cluster.clone(), mutant: None, in_turn: BTreeMap::new() })
     }
 
     /// The model with a fault.
-    pub(crate) fn faulty(cluster: &Cluster, mutant: Option<Mutant>) -> Result<Self, NotModelled> {
+    pub(crate) fn faulty(
+        cluster: &Cluster,
+        epoch: u64,
+        mutant: Option<Mutant>,
+    ) -> Result<Self, NotModelled> {
         let config = faulty(config(cluster)?, mutant);
-        let ctld = Slurmctld::new(config, Epoch::from_unix(0));
-        Ok(Self { ctld, cluster: cluster.clone(), mutant })
+        let ctld = Slurmctld::new(config, Epoch::from_unix(epoch));
+        Ok(Self { ctld, cluster: cluster.clone(), mutant, in_turn: BTreeMap::new() })
     }
 
     /// Does an operation.
@@ -44,7 +57,8 @@ impl Twin {
         let root = UserName::from("root");
         let ctld = &mut self.ctld;
         let done = match operation {
-            Operation::Submit(submission) => {
+            Operation::Submit(mut submission) => {
+                add_programs(&mut submission, &self.cluster);
                 return Ok(match ctld.submit(now, *submission) {
                     Ok(id) => Answer::Done(Some(id.0)),
                     Err(error) => Answer::Refused(error.to_string()),
@@ -77,6 +91,9 @@ impl Twin {
             Operation::CreateNodes(words) => {
                 return admin(ctld.create_nodes(now, &words, &root));
             }
+            Operation::DynamicNode(words) => {
+                return admin(ctld.register_dynamic_node(now, &words));
+            }
             Operation::DeleteNodes(nodes) => all(nodes, |node| ctld.delete_node(now, &node, &root)),
             Operation::Reconfigure(edits) => {
                 self.cluster.edit(&edits);
@@ -84,12 +101,35 @@ impl Twin {
                 ctld.reconfigure(now, config);
                 Ok(())
             }
+            Operation::StopSlurmds(nodes, how) => {
+                all(nodes, |node| ctld.slurmd_stops(now, &node, how))
+            }
+            Operation::StartSlurmds(nodes) => all(nodes, |node| ctld.slurmd_starts(now, &node)),
             Operation::Wait => Ok(()),
         };
         Ok(match done {
             Ok(()) => Answer::Done(None),
             Err(error) => Answer::Refused(error.to_string()),
         })
+    }
+
+    /// Takes over in which second jobs really started, where it is about the same. Whether that was
+    /// a second sooner is chance, but plans depend on it.
+    pub(crate) fn correct_starts(&mut self, record: &Record) {
+        let now = Time::from_ms(record.seen_ms);
+        for (name, properties) in &record.view.things {
+            let start = properties.get(START).and_then(|second| second.parse::<u64>().ok());
+            let job = name.strip_prefix("job ").and_then(|number| number.parse().ok()).map(JobId);
+            let Some((job, start)) = job.zip(start.map(|second| Time::from_ms(second * 1000)))
+            else {
+                continue;
+            };
+            let ours = self.ctld.job(job).filter(|job| job.state == JobState::Running);
+            let ours = ours.and_then(|job| job.start_time);
+            if ours.is_some_and(|ours| ours.as_ms().abs_diff(start.as_ms()) <= SAME_START_MS) {
+                self.ctld.correct_start(now, job, start);
+            }
+        }
     }
 
     /// The model, as it is at that time.
@@ -104,7 +144,12 @@ impl Twin {
         let mut view = View::default();
         for job in self.ctld.jobs() {
             job_look(job).put(&mut view);
-            if let Some(reason) = self.ctld.passing_reason(job) {
+            match self.ctld.passing_reason(job) {
+                Some(reason) => _ = self.in_turn.insert(job.id, reason),
+                None if job.state == JobState::Cancelled => {}
+                None => _ = self.in_turn.remove(&job.id),
+            }
+            if let Some(reason) = self.in_turn.get(&job.id) {
                 let name = format!("job {}", job.id);
                 view.set(&name, ALSO, reason_text(&reason.squeue()));
             }
@@ -116,11 +161,28 @@ impl Twin {
     }
 }
 
+/// What the lab's prologs and epilogs take.
+fn add_programs(submission: &mut Submission, cluster: &Cluster) {
+    let takes = |key: &str| {
+        let mut lines = cluster.slurm_conf.lines();
+        let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(SLEEP))?;
+        Some(Span::secs(value.parse().ok()?))
+    };
+    if let Some(behaviour) = &mut submission.behaviour {
+        behaviour.configuring = takes("PrologSlurmctld").unwrap_or(behaviour.configuring);
+        behaviour.prolog = takes("Prolog").unwrap_or(behaviour.prolog);
+        behaviour.epilog = takes("Epilog").unwrap_or(behaviour.epilog);
+    }
+}
+
 fn config(cluster: &Cluster) -> Result<SlurmConfig, NotModelled> {
     let gres = Some(cluster.gres_conf.as_str()).filter(|text| !text.is_empty());
-    let parsed = SlurmConfig::parse(&cluster.slurm_conf, gres, cluster.release);
+    let lines = cluster.slurm_conf.lines().filter(|line| !line.contains(SLEEP));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let parsed = SlurmConfig::parse(&text, gres, cluster.release);
     let parsed = parsed.map_err(|error| NotModelled(error.to_string()))?;
-    let is_true_here = |note: &Note| note.text.contains("group of the same name");
+    let true_here = ["group of the same name", "bf_continue changes nothing"];
+    let is_true_here = |note: &Note| true_here.iter().any(|text| note.text.contains(text));
     match parsed.notes.iter().find(|note| !is_true_here(note)) {
         Some(note) if !cluster.given => Err(NotModelled(note.to_string())),
         Some(_) | None => Ok(parsed.config),
@@ -198,6 +260,11 @@ fn job_look(job: &Job) -> JobLook {
         time_limit: job
             .time_limit
             .map_or("UNLIMITED".into(), |limit| (limit.as_secs() / 60).to_string()),
+        to_deadline: job
+            .deadline
+            .zip(job.start_time)
+            .map(|(end, start)| end.since(start).as_secs()),
+        start: None,
         exit: job.exit.to_string(),
         nodes: held.map_or(String::new(), |allocation| allocation.node_list()),
         cpus: job.cpus().to_string(),

@@ -19,6 +19,9 @@ pub struct View {
 /// Another reason that the model has for a job: Slurm shows both in turn.
 pub(crate) const ALSO: &str = "also";
 
+/// The second in which a job started, which isn't compared.
+pub(crate) const START: &str = "start";
+
 /// What an operation was answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -81,6 +84,10 @@ pub(crate) struct JobLook {
     pub(crate) partition: String,
     pub(crate) restarts: String,
     pub(crate) time_limit: String,
+    /// Seconds from its start to its deadline.
+    pub(crate) to_deadline: Option<u64>,
+    /// The second in which it started.
+    pub(crate) start: Option<u64>,
     pub(crate) exit: String,
     pub(crate) nodes: String,
     pub(crate) cpus: String,
@@ -104,12 +111,21 @@ impl JobLook {
             view.set(&name, "priority", self.priority);
             // Backfill, where it comes first, writes "no limit" as a year.
             let year = self.time_limit == "525600";
-            view.set(&name, "limit", if year { "UNLIMITED".into() } else { self.time_limit });
+            let cut = |seconds: u64| running && (seconds / 60).to_string() == self.time_limit;
+            let limit = match self.to_deadline {
+                Some(seconds) if cut(seconds) => "deadline".into(),
+                Some(_) | None if year => "UNLIMITED".into(),
+                Some(_) | None => self.time_limit,
+            };
+            view.set(&name, "limit", limit);
         } else {
             view.set(&name, "exit", self.exit);
         }
         if !pending {
             view.set(&name, "nodes", self.nodes);
+        }
+        if let Some(start) = self.start.filter(|_| running) {
+            view.set(&name, START, start.to_string());
         }
         if running {
             view.set(&name, "cpus", self.cpus);

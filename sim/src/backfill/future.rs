@@ -270,7 +270,7 @@ impl Windows {
 }
 
 fn ending_of<'a>(ctld: &Slurmctld, job: &'a Job, now: u64) -> Option<Ending<'a>> {
-    let start = job.start_time.map_or(now, |start| ctld.epoch.unix(start));
+    let start = job.counts_from().map_or(now, |start| ctld.epoch.unix(start));
     let limit = job.time_limit.map(|limit| limit.as_secs());
     let at = start + limit.unwrap_or(YEAR);
     let params = ctld.params();

@@ -68,8 +68,6 @@ pub(super) struct Ending<'a> {
     held: Share<'a>,
     /// Its nodes, in the list of all.
     parts: Range<u32>,
-    /// Nodes of which it holds no core.
-    bare: Box<[Part]>,
 }
 
 /// What a job holds: its allocation, or what a cycle made of it.
@@ -104,26 +102,14 @@ impl<'a> Ending<'a> {
         };
         let partition = ctld.place_in_rows(job);
         let licenses = &job.licenses;
-        let (parts, bare) = (0..0, [].into());
-        Some(Self { at, overdue, licenses, job: job.id, partition, held, parts, bare })
+        Some(Self { at, overdue, licenses, job: job.id, partition, held, parts: 0..0 })
     }
 
     /// Lists its nodes: those with cores at the end of `parts`, where its own begin.
     fn list(&mut self, parts: &mut Vec<Part>) {
         let from = number(parts.len());
-        let mut bare = false;
-        let with_cores = self.held.nodes.iter().filter(|share| {
-            bare |= share.cores.is_empty();
-            !share.cores.is_empty()
-        });
-        Part::list(with_cores.map(|share| share.index), parts);
+        parts.extend_from_slice(&self.held.with_cores);
         self.parts = from..number(parts.len());
-        if bare {
-            let mut rest = vec![];
-            let without = self.held.nodes.iter().filter(|share| share.cores.is_empty());
-            Part::list(without.map(|share| share.index), &mut rest);
-            self.bare = rest.into();
-        }
     }
 }
 
@@ -183,7 +169,7 @@ impl<'a> Horizon<'a> {
         for ending in &mut self.ends {
             ending.list(&mut self.parts);
             n_nodes += ending.held.nodes.len();
-            self.odd.add_parts(ending.bare.iter().copied());
+            self.odd.add_parts(ending.held.without_cores.iter().copied());
         }
         n_nodes
     }
@@ -221,7 +207,6 @@ impl<'a> Horizon<'a> {
             partition: holder.partition,
             held: Share::Made(held.clone()),
             parts: 0..0,
-            bare: [].into(),
         };
         ending.list(&mut self.parts);
         self.ends.insert(at, ending);
@@ -356,7 +341,7 @@ impl<'a> Horizon<'a> {
     pub(super) fn concerns(&self, end: usize, nodes: &IndexSet) -> bool {
         let ending = &self.ends[end];
         let matters = |part: &Part| nodes.bits_of(*part) != 0;
-        self.parts_at(ending).iter().any(matters) || ending.bare.iter().any(matters)
+        self.parts_at(ending).iter().any(matters) || ending.held.without_cores.iter().any(matters)
     }
 }
 

@@ -60,7 +60,7 @@ impl<'a> Owners<'a> {
 
     /// The job's user, where it matters who that is.
     pub(super) fn matters_to<'b>(&self, job: &'b Job, partition: usize) -> Option<&'b UserName> {
-        let any = !self.ctld.owned.is_empty() || self.nodes.is_some();
+        let any = self.nodes.is_some() || self.ctld.anybody_owns();
         let matters = any || self.ctld.is_user_only(job, partition);
         matters.then_some(&job.submission.user)
     }
@@ -82,7 +82,7 @@ impl<'a> Owners<'a> {
             let mut nodes = vec![];
             for job in ctld.jobs().filter(|job| job.holds_nodes()) {
                 let Some(held) = &job.allocation else { continue };
-                let start = job.start_time.map_or(0, |start| ctld.epoch.unix(start));
+                let start = job.counts_from().map_or(0, |start| ctld.epoch.unix(start));
                 let limit = job.time_limit.map_or(YEAR, crate::Span::as_secs);
                 let owned = ctld.runs_user_only(job);
                 mark(&mut nodes, &job.submission.user, owned, held, start + limit);

@@ -35,7 +35,9 @@ pub(super) struct Room {
 
 impl Rooms {
     pub(super) fn new() -> Self {
-        Self { all: vec![Room::default()], places: BTreeMap::new() }
+        let mut all = Vec::with_capacity(16);
+        all.push(Room::default());
+        Self { all, places: BTreeMap::new() }
     }
 
     /// The place of the room in a partition that is free from `start` to `end`, both included, and

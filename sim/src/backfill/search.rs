@@ -1,15 +1,16 @@
 //! One pass over the queue: where and when each job would start.
 
+mod arrays;
 mod hope;
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
-    Allocation, IndexSet, Job, JobId, Reason, Slurmctld, Span, Time, UserName,
+    Allocation, IndexSet, Job, JobId, LicenseAsk, Reason, Slurmctld, Span, Time, UserName,
     conf::BackfillParams,
     rows::Holder,
     sched::{Decision, NodesNow, QueueKey, Seeker},
-    select::{self, Ask, Quest, Share},
+    select::{self, Ask, Policy, Quest, Share},
     tally::Tally,
 };
 
@@ -21,15 +22,25 @@ use super::{
     quota::Quota,
     rooms::{Room, Rooms},
 };
+use arrays::Arrays;
 pub(super) use hope::Hope;
 
 /// How often a job is tried at a later time before it is left for the next cycle. Slurm tries until
 /// `bf_max_time` is over.
 const TRIES: usize = 1_000;
 
-/// What is known of everybody who asks for the same: no try before `from` finds a place, because
-/// room only shrinks in a cycle; `None` found none at all.
-type Earliest<'a> = BTreeMap<(usize, u64, &'a Ask, Option<&'a UserName>), Option<u64>>;
+/// What is known of everybody who asks for the same, by partition, limit, request, licences, and user
+/// where that matters.
+type Earliest<'a> = BTreeMap<(usize, u64, &'a Ask, &'a LicenseAsk, Option<&'a UserName>), Known>;
+
+#[derive(Clone, Copy)]
+struct Known {
+    /// No try before then finds a place, because room only shrinks in a cycle; `None` found none at
+    /// all.
+    from: Option<u64>,
+    /// Whether that counts as a try.
+    counted: bool,
+}
 
 /// One pass over the queue. Looks at the controller and changes nothing in it.
 pub(super) struct Cycle<'a> {
@@ -44,6 +55,7 @@ pub(super) struct Cycle<'a> {
     rooms: Rooms,
     window_end: u64,
     quota: Quota<'a>,
+    array: Arrays,
     earliest: Earliest<'a>,
     /// Jobs that were tried in some partition.
     tested: usize,
@@ -62,6 +74,8 @@ struct Candidate<'a> {
     /// What it asks for in this partition.
     ask: Cow<'a, Arc<Ask>>,
     partition: usize,
+    policy: Policy,
+    quest: Quest,
     /// Seconds that it may run, as far as the plan goes.
     limit: u64,
     /// That is the least it asks for, and what it gets if it starts here.
@@ -71,8 +85,8 @@ struct Candidate<'a> {
     /// Only whether it can start now is of interest.
     now_only: bool,
     counted: bool,
-    /// Tasks of an array that were planned.
-    plans: usize,
+    /// A plan was made for it.
+    planned: bool,
 }
 
 /// Where and when a job would run.
@@ -106,6 +120,7 @@ impl<'a> Cycle<'a> {
             plan,
             rooms: Rooms::new(),
             quota: Quota::default(),
+            array: Arrays::default(),
             earliest: BTreeMap::new(),
             tested: 0,
             stopped: false,
@@ -139,26 +154,32 @@ impl<'a> Cycle<'a> {
         let Some(job) = ctld.job(key.job).filter(|job| !self.tally.is_spent(job)) else {
             return;
         };
-        if ctld.backfill_refuses(job, key.partition)
-            || !self.quota.admits(self.limits, &job.submission.user, key.partition)
-        {
+        if ctld.backfill_refuses(job, key.partition) {
             return;
         }
         let Some(ask) = ctld.ask_in(job, key.partition) else { return };
+        let policy = ctld.policy(key.partition);
+        let Ok(quest) = Quest::new(&ask, &policy) else { return };
         let (limit, shortened) = self.limit_of(job, key.partition);
         let before = self.starts.get(&job.id).copied();
         let mut candidate = Candidate {
             job,
             ask,
             partition: key.partition,
+            policy,
+            quest,
             limit,
             shortened,
             before,
             now_only: !self.may_reserve(job, key.partition, before.is_some()),
             counted: false,
-            plans: 0,
+            planned: false,
         };
+        self.array.earliest = None;
         while self.place_task(&mut candidate) {}
+        if let Some(start) = self.array.earliest {
+            self.starts.insert(job.id, start);
+        }
     }
 
     /// Seconds that a job may run there, as far as the plan goes; whether that is the least it asks for.
@@ -174,26 +195,28 @@ impl<'a> Cycle<'a> {
 
     /// Starts or plans a job, or a task of an array; whether there is another task to look at.
     fn place_task(&mut self, candidate: &mut Candidate<'a>) -> bool {
-        let job = candidate.job;
-        let unlicensed = !self.limits.licenses && !self.tally.has_licenses(job);
-        if self.tally.is_full(self.ctld, job) || unlicensed {
+        let Candidate { job, partition, .. } = *candidate;
+        if self.waits_for_array(job, partition)
+            || !self.quota.admits(self.limits, &job.submission.user, partition)
+            || (!self.limits.licenses && !self.tally.has_licenses(job))
+        {
             return false;
         }
-        let (started, size) = (self.tally.n_started(), self.plan.size());
+        let started = self.tally.n_started();
+        (candidate.counted, candidate.planned) = (false, false);
         self.find(candidate);
-        if self.stopped {
+        let Some(place) = &job.array else { return false };
+        let started = started < self.tally.n_started();
+        if started || candidate.planned {
+            self.array.rejected = None;
+        }
+        if self.stopped || (started && self.is_full()) {
             return false;
         }
-        let Some(place) = &job.array else { return false };
-        if started < self.tally.n_started() {
-            return !self.tally.is_spent(job);
+        match started {
+            true => !self.tally.is_spent(job),
+            false => candidate.planned && self.plans_another(job, place),
         }
-        // `bf_max_job_array_resv`: plans for so many tasks of an array.
-        candidate.plans += 1;
-        size < self.plan.size()
-            && candidate.plans < self.limits.max_job_array_resv
-            && candidate.plans < place.n_tasks()
-            && !self.tally.is_full_with(self.ctld, job, candidate.plans)
     }
 
     /// `bf_min_prio_reserve`, `bf_min_age_reserve`, `bf_one_resv_per_job` and
@@ -211,26 +234,34 @@ impl<'a> Cycle<'a> {
     /// Tries at ever later times.
     fn find(&mut self, candidate: &mut Candidate<'a>) {
         let Candidate { job, partition, limit, .. } = *candidate;
-        let same = (partition, limit, job.ask.as_ref(), self.owners.matters_to(job, partition));
-        let Some(mut from) = self.earliest.get(&same).copied().unwrap_or(Some(self.now)) else {
-            return;
-        };
+        let user = self.owners.matters_to(job, partition);
+        let same = (partition, limit, job.ask.as_ref(), &job.licenses, user);
+        let mut from = self.now;
+        if let Some(known) = self.earliest.get(&same).copied() {
+            let Some(earliest) = known.from else {
+                self.tested += usize::from(known.counted);
+                return;
+            };
+            from = earliest;
+        }
+        let known = self.find_from(candidate, from);
+        self.earliest.insert(same, Known { from: known, counted: candidate.counted });
+    }
+
+    /// The same, not before `from`; what is then known.
+    fn find_from(&mut self, candidate: &mut Candidate<'a>, mut from: u64) -> Option<u64> {
         for _ in 0..TRIES {
             if self.window_end < from {
                 self.starts.remove(&candidate.job.id);
-                break;
+                return None;
             }
             match self.try_from(candidate, from) {
                 Next::Later(later) => from = later,
-                Next::Done(found) => {
-                    let known =
-                        if candidate.now_only { Some(self.now) } else { found.then_some(from) };
-                    self.earliest.insert(same, known);
-                    return;
-                }
+                Next::Done(_) if candidate.now_only => return Some(self.now),
+                Next::Done(found) => return found.then_some(from),
             }
         }
-        self.earliest.insert(same, None);
+        None
     }
 
     fn try_from(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Next {
@@ -245,11 +276,10 @@ impl<'a> Cycle<'a> {
     /// A place not before `from`, or when to look again.
     fn place(&mut self, candidate: &mut Candidate<'a>, from: u64) -> Result<Place, Option<u64>> {
         let ctld = self.ctld;
-        let ask: &Ask = &candidate.ask;
-        let policy = ctld.policy(candidate.partition);
-        let quest = Quest::new(ask, &policy).map_err(|_| None)?;
         let free = (from, from.max(self.now) + candidate.limit);
-        let (room, later, others_go) = self.room(candidate, &quest, free)?;
+        let (room, later, others_go) = self.room(candidate, free)?;
+        let (policy, quest) = (&candidate.policy, &candidate.quest);
+        let ask: &Ask = &candidate.ask;
         let licenses = &candidate.job.licenses;
         if let Some(end) = self.plan.unlicensed(licenses, free.0, free.1) {
             let wait = Decision::Wait { job: candidate.job.id, reason: Reason::Licenses };
@@ -267,14 +297,11 @@ impl<'a> Cycle<'a> {
         if !nodes.shares_at_least(nodes, quest.min_nodes as usize) {
             return Err(later);
         }
-        if !candidate.counted {
-            candidate.counted = true;
-            self.tested += 1;
-        }
+        self.tested += usize::from(!std::mem::replace(&mut candidate.counted, true));
         let wish = Wish {
             ask,
-            policy: &policy,
-            quest: &quest,
+            policy,
+            quest,
             nodes,
             licenses,
             from,
@@ -290,11 +317,10 @@ impl<'a> Cycle<'a> {
     fn room(
         &mut self,
         candidate: &Candidate<'a>,
-        quest: &Quest,
         free: (u64, u64),
     ) -> Result<(usize, Option<u64>, Option<u64>), Option<u64>> {
-        let Candidate { job, partition, .. } = *candidate;
-        let whose = self.owners.look(job, partition, quest, free.0);
+        let (job, partition) = (candidate.job, candidate.partition);
+        let whose = self.owners.look(job, partition, &candidate.quest, free.0);
         let excluded = &candidate.ask.excluded;
         if whose.is_open() && excluded.is_empty() {
             let (room, later) = self.rooms.find(self.ctld, &self.plan, partition, free);
@@ -363,16 +389,7 @@ impl<'a> Cycle<'a> {
         let allocation = match self.nodes.start(seeker) {
             Ok(allocation) => allocation,
             Err(refusal) => {
-                // The main scheduler soon says again that others come first, or that there are no
-                // nodes: plans know nothing of external ones.
-                let outranked = |reason: &Reason| {
-                    *reason == Reason::Resources && job.reason == Reason::Priority
-                };
-                let passes =
-                    |reason: &Reason| outranked(reason) || *reason == Reason::BadConstraints;
-                let reason = refusal.reason().filter(|reason| !passes(reason));
-                let wait = |reason| Decision::Wait { job: job.id, reason };
-                self.outcome.starts.extend(reason.map(wait));
+                self.refused(job, refusal.reason());
                 return false;
             }
         };
@@ -395,6 +412,18 @@ impl<'a> Cycle<'a> {
         true
     }
 
+    /// It couldn't be started after all. The main scheduler soon says again that others come first, or
+    /// that there are no nodes: plans know nothing of external ones.
+    fn refused(&mut self, job: &Job, reason: Option<Reason>) {
+        match reason {
+            Some(Reason::Resources) if job.reason == Reason::Priority => {
+                self.outcome.outranked.insert(job.id);
+            }
+            Some(Reason::BadConstraints) | None => {}
+            Some(reason) => self.outcome.starts.push(Decision::Wait { job: job.id, reason }),
+        }
+    }
+
     fn holds_whole_nodes(&self, job: &Job, partition: usize) -> bool {
         job.ask.exclusive || self.ctld.partition_spec(partition).exclusive
     }
@@ -409,7 +438,7 @@ impl<'a> Cycle<'a> {
             let whole = job.allocation.as_deref().filter(|held| {
                 held.nodes.first().is_some_and(|share| ctld.unshared.contains(share.index))
             });
-            let start = job.start_time.map_or(self.now, |start| ctld.epoch.unix(start));
+            let start = job.counts_from().map_or(self.now, |start| ctld.epoch.unix(start));
             let end = start + job.time_limit.map_or(YEAR, Span::as_secs);
             self.reserve_until(job, whole, end);
         }
@@ -428,7 +457,7 @@ impl<'a> Cycle<'a> {
 
     fn reserve(
         &mut self,
-        candidate: &Candidate<'a>,
+        candidate: &mut Candidate<'a>,
         start: u64,
         nodes: &IndexSet,
         (from, to): (u64, u64),
@@ -444,6 +473,7 @@ impl<'a> Cycle<'a> {
             self.outcome.planned.add(nodes);
         }
         self.expect(candidate, start);
+        candidate.planned = true;
         if !limits.one_resv_per_job || candidate.before.is_none() {
             if limits.node_space_size <= self.plan.size() {
                 self.stopped = true;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// `n2` comes before `n10`; digits that begin with 0 are compared as text.
-pub(super) fn compare(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     loop {
         match (digits(a), digits(b)) {

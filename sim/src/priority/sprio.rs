@@ -41,6 +41,13 @@ impl Slurmctld {
         self.jobs().filter(shown).flat_map(|job| self.sprio_of(now, job)).collect()
     }
 
+    /// The parts of one job's priority in its first partition; `None` where nobody weighs them.
+    pub fn priority_factors(&self, now: Time, job: &Job) -> Option<PriorityFactors> {
+        let weighs = self.params().priority.kind == PriorityType::Multifactor;
+        let rows = weighs.then(|| self.sprio_of(now, job)).into_iter().flatten();
+        rows.filter_map(|row| row.factors).next()
+    }
+
     fn sprio_of(&self, now: Time, job: &Job) -> Vec<SprioRow> {
         let at = self.weighed.get(&job.id).map_or(now, |weighed| weighed.at);
         let kept = self.params().priority.slurmdbd;

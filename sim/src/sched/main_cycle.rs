@@ -58,10 +58,17 @@ impl Slurmctld {
     }
 
     /// What a waiting job shows in turn with its reason, where that is something else: both
-    /// schedulers first ask its partitions for their limits, and only the main one tries it then.
+    /// schedulers first ask its partitions for their limits, and only the main one tries it then;
+    /// backfill tries to start whom the main one tells that others come first.
     pub fn passing_reason(&self, job: &Job) -> Option<Reason> {
+        if !self.is_queued(job.id) {
+            return None;
+        }
+        if job.reason == Reason::Priority && self.outranked.contains(&job.id) {
+            return Some(Reason::Resources);
+        }
         let reason = self.reason_by_limits(job);
-        (reason != job.reason && self.is_queued(job.id)).then_some(reason)
+        (reason != job.reason).then_some(reason)
     }
 
     /// What a job waits for once each of its partitions has been asked for its limits.

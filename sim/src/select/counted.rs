@@ -141,6 +141,14 @@ impl Need {
         }
     }
 
+    /// So many nodes are taken, of each one CPU.
+    const fn take(&mut self, nodes: i64) {
+        self.cpus -= nodes;
+        self.nodes -= nodes;
+        self.min_nodes -= nodes;
+        self.most -= nodes;
+    }
+
     const fn is_met(&self) -> bool {
         self.nodes <= 0 && self.cpus <= 0
     }
@@ -257,6 +265,9 @@ impl Taking<'_> {
             self.nodes.insert(single);
             return self.take(single);
         }
+        if self.each_gives_one() {
+            return self.take_ones(run);
+        }
         let mut from = run.first;
         for index in run.first..=run.last {
             if self.need.most == 0 || self.need.is_met() {
@@ -271,6 +282,26 @@ impl Taking<'_> {
             }
         }
         self.nodes.insert_range(from, run.last + 1);
+    }
+
+    /// Whether every node gives one CPU, which nobody has to leave for nodes to come, and nodes are as
+    /// many as needed.
+    fn each_gives_one(&self) -> bool {
+        let single = self.sizes.only.is_some_and(|size| size.cpus == 1);
+        let need = &self.need;
+        single && need.min_nodes <= need.cpus && need.cpus.max(need.nodes) <= need.most
+    }
+
+    /// The same as taking one after the other.
+    fn take_ones(&mut self, run: &Run) {
+        let wanted = usize::try_from(self.need.cpus.max(self.need.nodes)).unwrap_or(0);
+        let n = wanted.min(run.nodes());
+        self.nodes.insert_range(run.first, run.first + n);
+        if self.in_detail {
+            self.taken.extend((run.first..run.first + n).map(|index| Took { index, cpus: 1 }));
+        }
+        self.cpus += n as u64;
+        self.need.take(i64::try_from(n).unwrap_or(i64::MAX));
     }
 
     /// Takes a node, leaving some CPUs for nodes to come.
@@ -291,10 +322,8 @@ impl Taking<'_> {
             self.taken.push(Took { index, cpus });
         }
         self.cpus += u64::from(cpus);
-        self.need.cpus -= i64::from(cpus);
-        self.need.nodes -= 1;
-        self.need.min_nodes -= 1;
-        self.need.most -= 1;
+        self.need.cpus -= i64::from(cpus) - 1;
+        self.need.take(1);
     }
 
     fn into_offers(mut self) -> Vec<Offer> {

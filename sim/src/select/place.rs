@@ -55,7 +55,7 @@ impl Trial<'_> {
             shared: false,
             sharing: false,
         };
-        Allocation { nodes: offers.iter().map(share).collect() }
+        Allocation::new(offers.iter().map(share).collect())
     }
 
     /// The job's allocation on the nodes that were taken; `None` if it doesn't work out.
@@ -72,7 +72,7 @@ impl Trial<'_> {
         let nodes: Option<Vec<NodeShare>> = shares
             .map(|(((offer, part), cores), devices)| self.share(offer, part, cores, devices))
             .collect();
-        Some(Allocation { nodes: nodes? })
+        Some(Allocation::new(nodes?))
     }
 
     fn dealt(&self, offers: &[Offer]) -> Option<(Vec<Part>, Vec<IndexSet>)> {

@@ -195,3 +195,20 @@ fn the_facts_tell_the_story_in_order() {
     "#);
     assert_eq!(lab.ctld.job(job).unwrap().start_time, Some(Time::from_ms(1000)));
 }
+
+#[test]
+fn a_controller_that_starts_from_an_old_save_gives_numbers_out_again() {
+    let mut lab = four("");
+    let kept = lab.run("-w n001 -n1 --mem=10");
+    lab.pass(60);
+    let saved = lab.now;
+    let lost = lab.run("-w n002 -n1 --mem=10");
+    let waiting = lab.sbatch("-w n002 --exclusive -n1");
+    lab.pass(5);
+    lab.ctld.restart_from(lab.now, saved);
+    assert_eq!(lab.state_of(kept), "RUNNING None");
+    assert!(lab.ctld.job(lost).is_none() && lab.ctld.job(waiting).is_none());
+    lab.pass(10);
+    assert_eq!(lab.sinfo(), "n001:mix n002:idle n003:idle n004:idle");
+    assert_eq!(lab.run("-w n002 -n1 --mem=10"), lost);
+}

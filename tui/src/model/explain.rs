@@ -1,16 +1,22 @@
-//! Why the selected thing is as it is, in plain sentences, from what the frame shows.
+//! Why the selected thing is as it is, in plain sentences, from what there is to see.
 
-use drawbridge_scenarios::{Frame, JobRow, PodRow, Record, Subject};
-use drawbridge_sim::{JobId, Time};
+use drawbridge_scenarios::{Subject, recording::RecordRef};
 
-use super::rows::Key;
+use super::{
+    list::Key,
+    scene::Scene,
+    stages::{self, Stage},
+};
 
+mod gang;
 mod job;
 mod node;
 mod pod;
+mod remedy;
 pub(crate) mod waiting;
 
-pub(crate) use pod::{phase, phases};
+pub(crate) use pod::phases;
+pub(crate) use remedy::{Remedy, Verdict, remedies};
 
 /// What the detail pane says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,85 +25,70 @@ pub(crate) struct Explanation {
     pub(crate) title: String,
     /// Why it is as it is, in sentences; the first is the answer.
     pub(crate) why: Vec<String>,
+    /// What would let it start, as far as that can be read off.
+    pub(crate) needs: Vec<String>,
+    /// The way that it goes, as far as it has come.
+    pub(crate) stages: Vec<Stage>,
     /// Name and value, one per line.
     pub(crate) facts: Vec<(&'static str, String)>,
     /// Everything whose records belong to its chain.
     pub(crate) subjects: Vec<Subject>,
-    /// Its chain of events so far, as indexes into the records.
-    pub(crate) chain: Vec<usize>,
+    /// Its chain of events so far, as numbers of records.
+    pub(crate) chain: Vec<u32>,
 }
 
 impl Explanation {
-    /// About how many lines it takes: scrolling needn't go further.
+    /// About how many lines it takes at most: scrolling needn't go further.
     pub(crate) fn n_lines(&self) -> u16 {
-        let lines = self.why.len() + self.facts.len() + self.chain.len();
+        let lines = self.why.len() + self.needs.len() + self.facts.len() + self.chain.len() + 20;
         u16::try_from(lines).unwrap_or(u16::MAX)
     }
 }
 
 /// Explains the row that is this, as it stands at this time. `None` if there is none now.
-pub(crate) fn explain(
-    frame: &Frame,
-    records: &[Record],
-    now: Time,
-    key: &Key,
-) -> Option<Explanation> {
-    match key {
-        Key::Pod(uid) => {
-            let found = frame.pods.iter().find(|pod| pod.uid == *uid);
-            found.map(|pod| pod::pod(frame, now, pod))
-        }
-        Key::Gang(namespace, name) => pod::gang(frame, now, namespace, name),
-        Key::Job(id) => find_job(frame, *id).map(|job| job::job(frame, now, job)),
-        Key::Node(name) => {
-            let found = frame.nodes.iter().find(|node| node.name == *name);
-            found.map(|node| node::node(frame, node))
-        }
+pub(crate) fn explain(scene: Scene<'_>, key: &Key) -> Option<Explanation> {
+    let mut explanation = match key {
+        Key::Pod(uid) => scene.pod(uid).map(|pod| pod::pod(scene, pod)),
+        Key::Gang(namespace, name) => gang::gang(scene, namespace, name),
+        Key::Job(id) => scene.job(*id).map(|(_, job)| job::job(scene, job)),
+        Key::Node(name) => scene.node(name).map(|row| node::node(scene, row)),
         Key::Record(seq) => {
-            let record = records.get(usize::try_from(*seq).ok()?)?;
-            Some(match subject_key(frame, &record.subject) {
-                Some(key) => explain(frame, records, now, &key)?,
-                None => record_alone(record),
-            })
+            let record = scene.film.record(*seq)?;
+            match subject_key(scene, record.subject) {
+                Some(key) => return explain(scene, &key),
+                None => Some(record_alone(record)),
+            }
         }
-    }
+        Key::Pair(_) => None,
+    }?;
+    explanation.stages = stages::stages(scene, key);
+    Some(explanation)
 }
 
 /// The row that a record's subject has now.
-fn subject_key(frame: &Frame, subject: &Subject) -> Option<Key> {
+pub(crate) fn subject_key(scene: Scene<'_>, subject: &Subject) -> Option<Key> {
     match subject {
         Subject::Pod { namespace, name } => {
-            let is = |pod: &&PodRow| pod.namespace == *namespace && pod.name == *name;
-            frame.pods.iter().rfind(is).map(|pod| Key::Pod(pod.uid.clone()))
+            scene.pod_named(namespace, name).map(|pod| Key::Pod(pod.uid.clone()))
         }
-        Subject::Job(id) => find_job(frame, *id).map(|job| Key::Job(job.job_id)),
-        Subject::KubeNode(name) => {
-            frame.nodes.iter().find(|n| n.name == *name).map(|n| Key::Node(n.name.clone()))
-        }
-        Subject::SlurmNode(name) => frame
-            .nodes
-            .iter()
-            .find(|n| n.slurm_name.as_ref() == Some(name))
-            .map(|n| Key::Node(n.name.clone())),
+        Subject::Job(id) => scene.job(*id).map(|(_, job)| Key::Job(job.job_id)),
+        Subject::KubeNode(name) => scene.node(name).map(|node| Key::Node(node.name.clone())),
+        Subject::SlurmNode(name) => scene.slurm_node(name).map(|node| Key::Node(node.name.clone())),
         Subject::Object(_) | Subject::Bridge | Subject::Twin => None,
     }
 }
 
-fn find_job(frame: &Frame, id: JobId) -> Option<&JobRow> {
-    frame.jobs.iter().find(|job| job.job_id == id)
-}
-
-fn record_alone(record: &Record) -> Explanation {
+fn record_alone(record: RecordRef<'_>) -> Explanation {
     Explanation {
-        title: subject_name(&record.subject),
-        why: vec![record.text.clone()],
+        title: subject_name(record.subject),
+        why: vec![record.text.to_owned()],
         facts: vec![
             ("at", record.at.to_string()),
             ("by", record.actor.name().to_owned()),
             ("record", record.seq.to_string()),
         ],
         subjects: vec![record.subject.clone()],
-        chain: Vec::new(),
+        ..Explanation::default()
     }
 }
 
@@ -114,7 +105,8 @@ pub(crate) fn subject_name(subject: &Subject) -> String {
     }
 }
 
-fn both_names(name: &str, slurm_name: Option<&String>) -> String {
+/// A node by both of its names.
+pub(crate) fn both_names(name: &str, slurm_name: Option<&String>) -> String {
     match slurm_name {
         Some(slurm) if slurm != name => format!("{name} ({slurm} in Slurm)"),
         Some(_) | None => name.to_owned(),

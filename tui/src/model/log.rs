@@ -1,28 +1,33 @@
-//! Records, found fast: by what they are about, and by what the user wants to see.
+//! The records that the user wants to see, of the whole run.
 //!
-//! Both indexes are over the whole run. Moving in time only cuts them shorter, which costs a
-//! binary search, so a million records scrub as smoothly as a hundred.
+//! Moving in time only cuts the list shorter, which costs a binary search. Finding them is done in
+//! pieces, so that a million records never keep a key waiting.
 
-use std::collections::BTreeMap;
-
-use drawbridge_scenarios::{Level, Record, Subject};
+use drawbridge_scenarios::{
+    Level, Subject,
+    recording::{Film, RecordRef},
+};
 use drawbridge_sim::Time;
 
-/// The indexes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+use super::filter::{Filter, Hay};
+
+/// Records looked at in one go.
+const PIECE: usize = 40_000;
+
+/// Which records, and those that were found.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    by_subject: BTreeMap<Subject, Vec<usize>>,
-    indexed: usize,
     asked: Ask,
-    matching: Vec<usize>,
+    found: Vec<u32>,
     looked_at: usize,
+    cuts: u64,
 }
 
 /// Which records the user wants to see.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ask {
-    /// Words that must all be there, in lower case.
-    pub(crate) words: Vec<String>,
+    /// What they must match.
+    pub(crate) filter: Filter,
     /// Every record, not only the story.
     pub(crate) all: bool,
     /// Only records about these.
@@ -30,67 +35,89 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    fn wants(&self, record: &Record) -> bool {
-        (self.all || record.level == Level::Story)
-            && self.subjects.as_ref().is_none_or(|these| these.contains(&record.subject))
-            && holds(&self.words, &[&record.text, record.actor.name()])
+    fn wants(&self, record: &RecordRef<'_>, text: &mut String) -> bool {
+        if !(self.all || record.level == Level::Story) {
+            return false;
+        }
+        self.filter.is_empty() || {
+            text.clear();
+            text.push_str(record.actor.name());
+            text.push('\n');
+            text.push_str(record.text);
+            self.filter.passes(Hay { text, labels: None })
+        }
     }
-}
-
-/// Whether every word is in one of the texts. Words are in lower case.
-pub(crate) fn holds(words: &[String], texts: &[&str]) -> bool {
-    words.iter().all(|word| texts.iter().any(|text| text.to_lowercase().contains(word)))
 }
 
 impl Log {
-    /// Takes in records that are new, and a question that is.
-    pub(crate) fn look(&mut self, records: &[Record], ask: Ask) {
-        for (i, record) in records.iter().enumerate().skip(self.indexed) {
-            self.by_subject.entry(record.subject.clone()).or_default().push(i);
+    /// Looks for what is asked for, a piece further.
+    pub(crate) fn look(&mut self, film: &Film, ask: &Ask) {
+        if self.asked != *ask || self.cuts != film.cuts() {
+            *self = Self { asked: ask.clone(), cuts: film.cuts(), ..Self::default() };
         }
-        self.indexed = records.len();
-        if self.asked != ask {
-            self.matching.clear();
-            self.looked_at = 0;
-            self.asked = ask;
+        if let Some(subjects) = &ask.subjects {
+            return self.look_about(film, subjects);
         }
-        let wanted = records.iter().enumerate().skip(self.looked_at);
-        self.matching.extend(wanted.filter(|(_, r)| self.asked.wants(r)).map(|(i, _)| i));
-        self.looked_at = records.len();
+        let mut text = String::new();
+        let piece = film.diary().from(self.looked_at).take(PIECE);
+        let wanted = piece.filter(|record| self.asked.wants(record, &mut text));
+        self.found.extend(wanted.map(|record| u32::try_from(record.seq).unwrap_or(u32::MAX)));
+        self.looked_at = (self.looked_at + PIECE).min(film.diary().len());
     }
 
-    /// The records that answer the question, of the first `n_records`.
-    pub(crate) fn matching(&self, n_records: usize) -> &[usize] {
-        until(&self.matching, n_records)
+    /// What is about something is indexed: all of it is found at once.
+    fn look_about(&mut self, film: &Film, subjects: &[Subject]) {
+        if self.looked_at == film.diary().len() {
+            return;
+        }
+        let mut text = String::new();
+        let mut wants = |seq: &u32| {
+            film.record(u64::from(*seq)).is_some_and(|record| self.asked.wants(&record, &mut text))
+        };
+        let mut found = about(film, subjects, usize::MAX);
+        found.retain(|seq| wants(seq));
+        self.found = found;
+        self.looked_at = film.diary().len();
+    }
+
+    /// Whether there is more to look through.
+    pub(crate) fn is_busy(&self, film: &Film) -> bool {
+        self.looked_at < film.diary().len()
+    }
+
+    /// What was found of the first `n_records`.
+    pub(crate) fn found(&self, n_records: u64) -> &[u32] {
+        until(&self.found, usize::try_from(n_records).unwrap_or(usize::MAX))
     }
 
     /// When something next happens that the user wants to see.
-    pub(crate) fn next_moment(&self, records: &[Record], now: Time) -> Option<Time> {
-        let next = self.matching.partition_point(|&i| records[i].at <= now);
-        self.matching.get(next).map(|&i| records[i].at)
+    pub(crate) fn next_moment(&self, film: &Film, now: Time) -> Option<Time> {
+        let next = self.found.partition_point(|seq| *seq < number(film.event_at(now)));
+        self.found.get(next).map(|seq| film.time_of(u64::from(*seq) + 1))
     }
 
     /// When something last happened, before now.
-    pub(crate) fn previous_moment(&self, records: &[Record], now: Time) -> Option<Time> {
-        let first = self.matching.partition_point(|&i| records[i].at < now);
-        let previous = first.checked_sub(1)?;
-        Some(records[self.matching[previous]].at)
-    }
-
-    /// The records about any of these, of the first `n_records`, in order.
-    pub(crate) fn about(&self, subjects: &[Subject], n_records: usize) -> Vec<usize> {
-        let mut chain: Vec<usize> = subjects
-            .iter()
-            .filter_map(|subject| self.by_subject.get(subject))
-            .flat_map(|about| until(about, n_records))
-            .copied()
-            .collect();
-        chain.sort_unstable();
-        chain.dedup();
-        chain
+    pub(crate) fn previous_moment(&self, film: &Film, now: Time) -> Option<Time> {
+        let before = now.as_ms().checked_sub(1).map(Time::from_ms)?;
+        let earlier = self.found.partition_point(|seq| *seq < number(film.event_at(before)));
+        let seq = self.found[earlier.checked_sub(1)?];
+        Some(film.time_of(u64::from(seq) + 1))
     }
 }
 
-fn until(indexes: &[usize], n_records: usize) -> &[usize] {
-    &indexes[..indexes.partition_point(|&i| i < n_records)]
+/// The numbers of the records about any of these, of the first `n_records`, in order.
+pub(crate) fn about(film: &Film, subjects: &[Subject], n_records: usize) -> Vec<u32> {
+    let each = subjects.iter().map(|subject| until(film.diary().about(subject), n_records));
+    let mut chain: Vec<u32> = each.flatten().copied().collect();
+    chain.sort_unstable();
+    chain.dedup();
+    chain
+}
+
+fn until(numbers: &[u32], n_records: usize) -> &[u32] {
+    &numbers[..numbers.partition_point(|seq| (*seq as usize) < n_records)]
+}
+
+fn number(event: u64) -> u32 {
+    u32::try_from(event).unwrap_or(u32::MAX)
 }

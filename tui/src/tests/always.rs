@@ -1,71 +1,116 @@
 //! What is true whatever is pressed and however large the terminal is.
 
-use drawbridge_sim::Span;
+use drawbridge_scenarios::recording::{Chunk, Ending};
+use drawbridge_sim::{Span, Time};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection::vec, prop_assert};
 
-use super::{after, buffer, cluster::Cluster};
-use crate::{
-    Source,
-    model::{Model, Msg, Question, Tab},
-    theme::Theme,
+use super::{Cluster, model_of, picture};
+use crate::model::{
+    Model,
+    msg::{Erase, MenuKind, Msg, Stride, Tab},
+    prompt::Question,
 };
 
-fn any_msg() -> impl Strategy<Value = Msg> {
-    prop_oneof![
-        proptest::sample::select(vec![
-            Msg::Help,
-            Msg::NextTab,
-            Msg::PreviousTab,
-            Msg::First,
-            Msg::Last,
-            Msg::Start,
-            Msg::End,
-            Msg::Play,
-            Msg::Faster,
-            Msg::Slower,
-            Msg::Why,
-            Msg::Focus,
-            Msg::All,
-            Msg::Back,
-            Msg::Ask(Question::Filter),
-            Msg::Ask(Question::Time),
-            Msg::Erase,
-            Msg::EraseAll,
-            Msg::Accept,
-            Msg::Quit,
-            Msg::NextMoment,
-            Msg::PreviousMoment,
-        ]),
-        proptest::sample::select(Tab::ALL.to_vec()).prop_map(Msg::Tab),
-        prop_oneof![-3_isize..=3, any::<isize>()].prop_map(Msg::Move),
-        prop_oneof![-9_i64..=9, any::<i64>()].prop_map(Msg::Step),
-        prop_oneof![0_u64..5000, any::<u64>()].prop_map(|ms| Msg::Tick(Span::ms(ms))),
-        any::<i16>().prop_map(Msg::Scroll),
-        proptest::sample::select("0159:.-+hmsring模\u{301}".chars().collect::<Vec<_>>())
-            .prop_map(Msg::Type),
+fn plain() -> Vec<Msg> {
+    vec![
+        Msg::Help,
+        Msg::LastTab,
+        Msg::Related,
+        Msg::First,
+        Msg::Last,
+        Msg::Start,
+        Msg::End,
+        Msg::Play,
+        Msg::Why,
+        Msg::Focus,
+        Msg::All,
+        Msg::Faults,
+        Msg::Wide,
+        Msg::Mark,
+        Msg::Unmark,
+        Msg::Back,
+        Msg::Accept,
+        Msg::Complete,
+        Msg::Quit,
+        Msg::Divergence,
+        Msg::Theme(None),
+        Msg::Copy(false),
+        Msg::Copy(true),
+        Msg::Undo,
+        Msg::Try,
+        Msg::Work,
+        Msg::Bookmark("here".to_owned()),
     ]
 }
 
-fn in_range(source: &dyn Source, model: &Model) -> bool {
+fn any_msg() -> impl Strategy<Value = Msg> {
+    let stride = prop_oneof![-9_i64..=9, any::<i64>()];
+    prop_oneof![
+        proptest::sample::select(plain()),
+        proptest::sample::select(vec![
+            Msg::Ask(Question::Filter),
+            Msg::Ask(Question::Time),
+            Msg::Ask(Question::Command),
+            Msg::Ask(Question::Bookmark),
+            Msg::Menu(MenuKind::Deeds),
+            Msg::Menu(MenuKind::Columns),
+            Msg::Menu(MenuKind::Bookmarks),
+            Msg::Erase(Erase::Letter),
+            Msg::Erase(Erase::Word),
+            Msg::Erase(Erase::All),
+        ]),
+        any::<bool>().prop_flat_map(|on| {
+            proptest::sample::select(vec![
+                Msg::Moment(on),
+                Msg::Selection(on),
+                Msg::Speed(on),
+                Msg::Sort(on),
+                Msg::Zoom(on),
+                Msg::Recall(on),
+            ])
+        }),
+        proptest::sample::select(Tab::ALL.to_vec()).prop_map(Msg::Tab),
+        any::<isize>().prop_map(|by| Msg::NextTab(by % 100)),
+        prop_oneof![-3_isize..=3, any::<isize>()].prop_map(Msg::Move),
+        prop_oneof![-3_isize..=3, any::<isize>()].prop_map(Msg::Page),
+        any::<usize>().prop_map(Msg::Select),
+        prop_oneof![-3_isize..=3, any::<isize>()].prop_map(Msg::Cursor),
+        stride.prop_flat_map(|n| {
+            let strides = [Stride::Events(n), Stride::Cycles(n), Stride::Seconds(n)];
+            proptest::sample::select(strides.to_vec()).prop_map(Msg::Step)
+        }),
+        prop_oneof![0_u64..5000, any::<u64>()].prop_map(|ms| Msg::Tick(Span::ms(ms))),
+        any::<u64>().prop_map(|ms| Msg::GoTo(Time::from_ms(ms))),
+        (0_u64..=1000).prop_map(Msg::Scrub),
+        any::<u64>().prop_map(Msg::SetSpeed),
+        any::<i16>().prop_map(Msg::Scroll),
+        proptest::sample::select("0159:.-+hmsring模\u{301}(!l=".chars().collect::<Vec<_>>())
+            .prop_map(Msg::Type),
+        "[a-z /=]{0,12}".prop_map(Msg::Paste),
+        (0_u16..200, 0_u16..70).prop_map(|(width, height)| Msg::Resize(width, height)),
+    ]
+}
+
+fn in_range(model: &Model) -> bool {
     let head = &model.playhead;
-    let frame = source.frame(head.event);
-    head.event <= source.len()
+    let film = &model.reel.film;
+    let chain = model.explanation.iter().flat_map(|it| &it.chain);
+    head.event <= film.len()
         && head.now <= head.end
-        && frame.now <= head.now
-        && frame == model.frame
+        && film.time_of(head.event) <= head.now
+        && model.scene().still.event() == head.event
         && model.list().at < model.rows.len().max(1)
-        && model.explanation.iter().flat_map(|it| &it.chain).all(|&i| (i as u64) < head.event)
+        && chain.clone().all(|seq| u64::from(*seq) < head.event)
 }
 
 proptest! {
     #[test]
     fn no_message_leads_out_of_range(msgs in vec(any_msg(), 0..60)) {
-        let source = Cluster::new();
-        let mut model = after(&source, &[]);
+        let mut model = model_of(Cluster::chunk());
         for msg in msgs {
-            model.update(&source, msg);
-            prop_assert!(in_range(&source, &model), "after {msg:?}: {:?}", model.playhead);
+            model.update(msg.clone());
+            prop_assert!(in_range(&model), "after {msg:?}: {:?}", model.playhead);
         }
     }
 
@@ -74,39 +119,19 @@ proptest! {
         msgs in vec(any_msg(), 0..20),
         size in prop_oneof![(0_u16..200, 0_u16..70), (Just(80), Just(24))],
     ) {
-        let source = Cluster::new();
-        let model = after(&source, &msgs);
-        buffer(&source, &model, Theme::new(true), size);
-    }
-}
-
-/// Nothing happens in it.
-struct Nothing(Cluster);
-
-impl Source for Nothing {
-    fn len(&self) -> u64 {
-        0
+        let mut model = model_of(Cluster::chunk());
+        for msg in msgs {
+            model.update(msg);
+        }
+        picture(&model, size);
     }
 
-    fn frame(&self, _: u64) -> drawbridge_scenarios::Frame {
-        drawbridge_scenarios::Frame { nodes: Vec::new(), ..self.0.frame(0) }
-    }
-
-    fn records(&self) -> &[drawbridge_scenarios::Record] {
-        &[]
-    }
-
-    fn event_at(&self, _: drawbridge_sim::Time) -> u64 {
-        0
-    }
-}
-
-proptest! {
     #[test]
     fn a_run_without_events_is_shown_as_well(msgs in vec(any_msg(), 0..30)) {
-        let source = Nothing(Cluster::new());
-        assert!(source.is_empty());
-        let model = after(&source, &msgs);
-        buffer(&source, &model, Theme::new(true), (80, 24));
+        let mut model = model_of(Chunk { ending: Some(Ending::default()), ..Chunk::default() });
+        for msg in msgs {
+            model.update(msg);
+        }
+        picture(&model, (80, 24));
     }
 }

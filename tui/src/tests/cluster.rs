@@ -1,16 +1,15 @@
 //! A small run made by hand: a gang waits for a job with GPUs, then runs; one node is drained.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use drawbridge_scenarios::{Actor, Frame, JobRow, Level, NodeRow, PodRow, Record, Subject};
-use drawbridge_sim::{JobId, Time};
-
-use crate::Source;
+use drawbridge_scenarios::{
+    Actor, Frame, JobRow, Level, MpiRow, NodeRow, PodRow, Record, Subject,
+    recording::{Change, Chunk, Ending},
+};
+use drawbridge_sim::{JobId, Span, Time};
 
 /// The run: its records are its events.
-pub(super) struct Cluster {
-    records: Vec<Record>,
-}
+pub(super) struct Cluster;
 
 /// Events that have happened once …
 pub(super) const TRAINING: u64 = 2;
@@ -29,36 +28,52 @@ const MESSAGE: &str =
     "Slurm job 2 is PENDING: Resources. Expected start: not known yet.\nNodes asked for: 2.";
 
 impl Cluster {
-    pub(super) fn new() -> Self {
-        Self { records: (0..TOLD.len()).map(record).collect() }
+    /// The whole run in one piece.
+    pub(super) fn chunk() -> Chunk {
+        let records: Vec<Record> = (0..TOLD.len()).map(record).collect();
+        let mut changes = vec![];
+        let mut before: Option<Frame> = None;
+        for event in 0..=records.len() as u64 {
+            let frame = frame(&records, event);
+            differences(before.as_ref(), &frame, |change| changes.push((event, change)));
+            before = Some(frame);
+        }
+        let now = records.last().map_or(Time::ZERO, |record| record.at);
+        Chunk { records, changes, now, ending: Some(Ending::default()) }
     }
 }
 
-impl Source for Cluster {
-    fn len(&self) -> u64 {
-        self.records.len() as u64
+/// The world after so many events.
+pub(super) fn frame(records: &[Record], event: u64) -> Frame {
+    let last = records.get((event as usize).wrapping_sub(1));
+    Frame {
+        now: last.map_or(Time::ZERO, |record| record.at),
+        events: event,
+        bridge_up: Some(event != SUBMITTED),
+        pods: pods(event),
+        jobs: jobs(event),
+        nodes: nodes(event),
+        metrics: BTreeMap::new(),
     }
+}
 
-    fn frame(&self, event: u64) -> Frame {
-        let event = event.min(self.len());
-        let last = self.records.get((event as usize).wrapping_sub(1));
-        Frame {
-            now: last.map_or(Time::ZERO, |record| record.at),
-            events: event,
-            bridge_up: Some(event != SUBMITTED),
-            pods: pods(event),
-            jobs: jobs(event),
-            nodes: nodes(event),
-            metrics: BTreeMap::new(),
-        }
+/// What one moment has that the one before hadn't.
+fn differences(before: Option<&Frame>, now: &Frame, mut note: impl FnMut(Change)) {
+    let pods = before.map_or(&[][..], |it| &it.pods);
+    let jobs = before.map_or(&[][..], |it| &it.jobs);
+    let nodes = before.map_or(&[][..], |it| &it.nodes);
+    let new_pods = now.pods.iter().filter(|it| !pods.contains(it)).cloned();
+    new_pods.for_each(|it| note(Change::Pod(Arc::new(it))));
+    let new_jobs = now.jobs.iter().filter(|it| !jobs.contains(it)).cloned();
+    new_jobs.for_each(|it| note(Change::Job(Arc::new(it))));
+    let new_nodes = now.nodes.iter().filter(|it| !nodes.contains(it)).cloned();
+    new_nodes.for_each(|it| note(Change::Node(Arc::new(it))));
+    if before.and_then(|it| it.bridge_up) != now.bridge_up {
+        now.bridge_up.into_iter().for_each(|up| note(Change::Bridge(up)));
     }
-
-    fn records(&self) -> &[Record] {
-        &self.records
-    }
-
-    fn event_at(&self, time: Time) -> u64 {
-        self.records.partition_point(|record| record.at <= time) as u64
+    // Slurm looked at its queue before it started something.
+    if matches!(now.events, TRAINING | ALLOCATED) {
+        note(Change::Cycles(1));
     }
 }
 
@@ -151,6 +166,14 @@ fn ring(event: u64, rank: u64) -> PodRow {
         job_id: (SUBMITTED <= event).then_some(JobId(2)),
         gang: Some("ring".to_owned()),
         owner: None,
+        rank: None,
+        mpi: Some(MpiRow {
+            program: "ring".to_owned(),
+            ranks: 4,
+            barrier: runs.then(|| "ranks are here".to_owned()),
+            met: RUNNING <= event,
+        }),
+        labels: BTreeMap::from([("app".to_owned(), "ring".to_owned())]),
         scheduler: "slurm-bridge-scheduler".to_owned(),
         conditions: vec![],
         terminating: false,
@@ -172,6 +195,9 @@ fn serving(event: u64) -> PodRow {
         slurm_node: None,
         job_id: None,
         gang: None,
+        owner: Some("Deployment/web".to_owned()),
+        mpi: None,
+        labels: BTreeMap::from([("app".to_owned(), "web".to_owned())]),
         reason: None,
         message: None,
         scheduler: "default-scheduler".to_owned(),
@@ -204,7 +230,15 @@ fn train(event: u64) -> JobRow {
         reason: None,
         nodes: if started { "compute-[0,2]" } else { "" }.to_owned(),
         cpus: 36,
+        min_nodes: 2,
+        tasks: 36,
+        time_limit_ms: Some(Span::mins(20)),
+        qos: None,
+        dependency: None,
         priority: 100,
+        factors: vec![("age".to_owned(), 60), ("partition".to_owned(), 40)],
+        expected_start_ms: None,
+        backfilled: false,
         bridged: false,
         submit_ms: Time::ZERO,
         start_ms: started.then_some(Time::ZERO),
@@ -224,6 +258,9 @@ fn ring_job(event: u64) -> JobRow {
         reason: (SUBMITTED < event && !started).then(|| "Resources".to_owned()),
         nodes: if started { "compute-[0-1]" } else { "" }.to_owned(),
         cpus: 16,
+        tasks: 4,
+        time_limit_ms: None,
+        expected_start_ms: (WAITING <= event && !started).then_some(Time::from_ms(1_200_000)),
         bridged: true,
         submit_ms: Time::from_ms(10_200),
         start_ms: started.then_some(Time::from_ms(600_500)),
@@ -263,6 +300,7 @@ fn nodes(event: u64) -> Vec<NodeRow> {
         name: "control-plane".to_owned(),
         slurm_name: None,
         state: "-".to_owned(),
+        partitions: vec![],
         pods: (SERVING <= event).then(|| "web/模型训练".to_owned()).into_iter().collect(),
         ..node(9, held(None, 0, 4), Vec::new())
     });
@@ -290,6 +328,8 @@ fn node(i: u32, cpus: Vec<Option<JobId>>, gpus: Vec<Option<JobId>>) -> NodeRow {
         state: state.to_owned(),
         reason: None,
         cordoned: false,
+        partitions: vec!["batch".to_owned()],
+        switch: None,
         conditions: vec![],
         taints: vec![],
         cpus: cpus.len() as u32,

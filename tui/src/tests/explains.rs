@@ -1,23 +1,36 @@
 //! The first sentences of the explanation, state by state.
 
-use drawbridge_scenarios::Frame;
+use std::sync::Arc;
+
+use drawbridge_scenarios::{
+    Frame, NodeRow,
+    recording::{Change, Chunk, Film, Still},
+};
 use drawbridge_sim::{JobId, Time};
 
-use super::cluster::{ALLOCATED, BOUND, CREATED, Cluster, DONE, RUNNING, SERVING, SUBMITTED};
-use crate::{
-    Source,
-    model::{explain::explain, rows::Key},
+use super::cluster::{
+    ALLOCATED, BOUND, CREATED, Cluster, DONE, RUNNING, SERVING, SUBMITTED, frame,
 };
+use crate::model::{explain::explain, list::Key, scene::Scene};
 
 /// Everything that is said of this, one sentence per line.
 fn why(frame: &Frame, key: &Key) -> String {
-    let source = Cluster::new();
-    let said = explain(frame, source.records(), frame.now, key);
-    said.map(|it| it.why.join("\n")).unwrap_or_default()
+    let pods = frame.pods.iter().cloned().map(|it| Change::Pod(Arc::new(it)));
+    let jobs = frame.jobs.iter().cloned().map(|it| Change::Job(Arc::new(it)));
+    let nodes = frame.nodes.iter().cloned().map(|it| Change::Node(Arc::new(it)));
+    let changes = pods.chain(jobs).chain(nodes).map(|change| (0, change));
+    let bridge = frame.bridge_up.map(|up| (0, Change::Bridge(up)));
+    let changes = changes.chain(bridge).collect();
+    let mut film = Film::default();
+    film.add(Chunk { changes, ..Cluster::chunk() });
+    let mut still = Still::default();
+    still.seek(&film, frame.events);
+    let scene = Scene { film: &film, still: &still, zero: None, now: frame.now };
+    explain(scene, key).map(|it| it.why.join("\n")).unwrap_or_default()
 }
 
 fn at(event: u64) -> Frame {
-    Cluster::new().frame(event)
+    frame(&Cluster::chunk().records, event)
 }
 
 #[test]
@@ -112,13 +125,14 @@ fn a_job_says_what_waits_before_it_and_what_runs() {
     frame.jobs.extend([urgent, late]);
     frame.jobs[1].reason = Some("Priority".to_owned());
     frame.bridge_up = Some(false);
-    insta::assert_snapshot!(why(&frame, &Key::Job(JobId(2))), @r"
+    insta::assert_snapshot!(why(&frame, &Key::Job(JobId(2))), @"
     Job 2 waits: Priority. Jobs with a higher priority wait as well and go first.
-    It asks for 16 CPUs in batch, with priority 100.
+    It asks for 16 CPUs on 2 nodes in batch, with priority 100.
     Before it in batch: job 3 urgent.
     Job 1 train holds 36 CPUs and 5 GPUs on worker-node-0, worker-node-2.
     Node worker-node-3 takes no new work (drain, cordoned: disk).
     Free now: 1 whole node; 44 CPUs and 1 GPU in all.
+    Slurm expects to start it at 00:20:00.000, in 18m.
     The bridge is down: it won't bind pods until it is back.
     ");
 }
@@ -126,7 +140,9 @@ fn a_job_says_what_waits_before_it_and_what_runs() {
 #[test]
 fn a_job_that_runs_or_ended_says_since_when() {
     let train = Key::Job(JobId(1));
-    assert_eq!(why(&at(SERVING), &train), "It has held compute-[0,2] for 61s.");
+    let held =
+        "It has held compute-[0,2] for 61s.\nIts limit ends it at 00:20:00.000 at the latest.";
+    assert_eq!(why(&at(SERVING), &train), held);
     assert_eq!(why(&at(ALLOCATED + 8), &train), "It ended 2s ago as COMPLETED.");
 }
 
@@ -134,9 +150,10 @@ fn a_job_that_runs_or_ended_says_since_when() {
 fn long_lists_are_cut_short() {
     let mut frame = at(SERVING);
     let drained = frame.nodes[3].clone();
-    frame.nodes = vec![drained; 8];
+    let named = |i| NodeRow { name: format!("off-{i}"), ..drained.clone() };
+    frame.nodes = (0..8).map(named).collect();
     let said = why(&frame, &Key::Job(JobId(2)));
-    assert_eq!(said.matches("takes no new work").count(), 5);
+    assert_eq!(said.matches("takes no new work").count(), 5, "{said}");
     assert!(said.contains("and 3 more"), "{said}");
 }
 

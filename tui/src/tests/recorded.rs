@@ -1,60 +1,97 @@
-//! A scenario of the library, played and looked at.
+//! Scenarios of the library, played and looked at.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use drawbridge_scenarios::{
-    Recording,
     format::{NoFiles, parse},
+    recording::Recorder,
 };
 
-use super::{after, buffer, text};
+use super::{model_of, picture, updates::typed};
 use crate::{
-    model::{Msg, Question, Tab},
-    theme::Theme,
+    export,
+    model::{
+        Model,
+        msg::{Msg, News, Stride, Tab},
+        prompt::Question,
+    },
 };
 
-fn recorded(name: &str) -> Recording {
+/// A model that knows all of a scenario's run.
+fn recorded(name: &str) -> Model {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let path = library.join(name).with_extension("yaml");
     let scenario = parse(name, &fs::read_to_string(path).unwrap(), &NoFiles).unwrap();
-    Recording::record(&scenario, scenario.seed)
+    let seed = scenario.seed;
+    let mut recorder = Recorder::new(Arc::new(scenario), seed);
+    let mut model = model_of(recorder.next(|_| true).unwrap());
+    while let Some(chunk) = recorder.next(|chunk| 300 <= chunk.records.len()) {
+        model.update(Msg::News(News::Chunk(0, chunk)));
+    }
+    model
 }
 
-/// Goes to a time.
-fn go_to(time: &str) -> Vec<Msg> {
-    let letters = time.chars().map(Msg::Type);
-    [Msg::Ask(Question::Time)].into_iter().chain(letters).chain([Msg::Accept]).collect()
+fn at(mut model: Model, tab: Tab, time: &str) -> Model {
+    model.update(Msg::Tab(tab));
+    for msg in typed(Question::Time, time, Msg::Accept) {
+        model.update(msg);
+    }
+    model
+}
+
+fn why(model: &Model) -> String {
+    model.explanation.as_ref().map(|it| it.why.join("\n")).unwrap_or_default()
 }
 
 #[test]
 fn a_newcomer_sees_why_mpi_podgroup_waits() {
-    let source = recorded("mpi_podgroup");
-    let waiting = after(&source, &go_to("5m"));
-    insta::assert_snapshot!(waiting.explanation.unwrap().why.join("\n"), @r"
+    let waiting = at(recorded("mpi_podgroup"), Tab::Pods, "5m");
+    insta::assert_snapshot!(why(&waiting), @"
     Job 2 waits: Resources. It is next; what it asks for isn't free.
     It asks for 16 CPUs in main, with priority 1.
     Job 1 native holds 8 CPUs on n1, n2.
     Free now: 2 whole nodes; 8 CPUs and 0 GPUs in all.
+    Slurm expects to start it at 365-00:00:03.000, in 364d.
     ");
 }
 
-/// Far enough for a quick test, and never in step with the checkpoints.
-const STRIDE: i64 = 23;
+#[test]
+fn a_newcomer_sees_what_deadlocks_in_gang_deadlock() {
+    let stuck = at(recorded("gang_deadlock"), Tab::Overview, "30m");
+    let told: Vec<&str> = stuck.alerts.iter().map(|alert| alert.text.as_str()).collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    Deadlock: gang plain/a holds 3 nodes and waits for 1 rank that can't be placed.
+    Deadlock: gang plain/b holds 3 nodes and waits for 1 rank that can't be placed.
+    ");
+    let gang = at(stuck, Tab::Gangs, "30m");
+    insta::assert_snapshot!(why(&gang), @"
+    Only 3 of 4 ranks hold a node; no rank gets past its first barrier before all are there.
+    Without a node: a-rank-3.
+    Why: 0/6 nodes are available: 6 Insufficient cpu. no new claims to deallocate, preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod.
+    Deadlock: gang plain/b holds n2, n4, n6, and waits for ranks of its own.
+    Nobody placed the ranks as one: each pod was scheduled for itself. A PodGroup in a namespace of the bridge gets all nodes at once, or none.
+    ");
+}
 
 #[test]
-fn a_recording_looks_the_same_forwards_and_backwards() {
-    let source = recorded("cordon_drains");
-    let mut model = after(&source, &[Msg::Why]);
-    let draw = |model: &_| text(&buffer(&source, model, Theme::new(true), (120, 40)));
+fn a_run_looks_the_same_forwards_and_backwards() {
+    /// Far enough for a quick test.
+    const STRIDE: i64 = 23;
+    let mut model = recorded("cordon_drains");
+    model.update(Msg::Why);
+    let draw = |model: &Model| export::text(&picture(model, (120, 40)));
     let mut screens = Vec::new();
-    for tab in Tab::ALL.into_iter().cycle().take(source.len() as usize / STRIDE as usize) {
-        model.update(&source, Msg::Tab(tab));
+    let tabs =
+        [Tab::Overview, Tab::Pods, Tab::Jobs, Tab::Nodes, Tab::Timeline, Tab::Gangs, Tab::Events];
+    let n_screens = model.reel.film.len() as usize / STRIDE as usize;
+    for tab in tabs.into_iter().cycle().take(n_screens) {
+        model.update(Msg::Tab(tab));
         screens.push((tab, draw(&model)));
-        model.update(&source, Msg::Step(STRIDE));
+        model.update(Msg::Step(Stride::Events(STRIDE)));
     }
     for (tab, screen) in screens.into_iter().rev() {
-        model.update(&source, Msg::Step(-STRIDE));
-        model.update(&source, Msg::Tab(tab));
+        model.update(Msg::Step(Stride::Events(-STRIDE)));
+        model.update(Msg::Tab(tab));
         assert_eq!(draw(&model), screen);
     }
 }

@@ -1,104 +1,138 @@
 //! The two lines at the bottom: where in time we are, and what can be done.
 
+use drawbridge_sim::Time;
 use ratatui::{
-    buffer::Buffer,
     layout::{Constraint, Layout, Rect},
     text::{Line, Span},
-    widgets::Widget,
 };
 
-use super::Screen;
-use crate::theme::Tone;
+use super::{
+    Canvas, Screen,
+    table::{columns, fit},
+};
+use crate::{
+    model::{
+        prompt::{Note, Prompt},
+        reel::Mark,
+    },
+    theme::Tone,
+};
 
 /// Time, position and events.
-pub(super) struct Scrub<'a>(pub(super) Screen<'a>);
-
-/// The most useful keys, or the prompt.
-pub(super) struct Keys<'a>(pub(super) Screen<'a>);
-
-impl Widget for Scrub<'_> {
-    fn render(self, area: Rect, buf: &mut Buffer) {
-        let head = &self.0.model.playhead;
-        let playing = if head.playing { "▶ play " } else { "‖ pause" };
-        let left = format!(" {playing} {:>5}  {} ", head.speed(), head.now);
-        let right = format!(" {}  event {}/{} ", head.end, head.event, head.len);
-        let [left_area, track, right_area] = Layout::horizontal([
-            Constraint::Length(columns(&left)),
-            Constraint::Fill(1),
-            Constraint::Length(columns(&right)),
-        ])
-        .areas(area);
-        let tone = if head.playing { Tone::Good } else { Tone::Heading };
-        Line::styled(left, self.0.theme.tone(tone)).render(left_area, buf);
-        self.track(track, buf);
-        Line::from(right).render(right_area, buf);
-    }
+pub(super) fn scrub(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
+    let head = &screen.model.playhead;
+    let (mode, tone) = match (head.playing, head.following) {
+        (true, _) => ("▶ play ", Tone::Good),
+        (false, true) => ("▶▶ live", Tone::Good),
+        (false, false) => ("‖ pause", Tone::Heading),
+    };
+    let left = format!(" {mode} {:>5}  {} ", head.speed(), screen.scene.stamp(head.now));
+    let goes_on = if screen.model.reel.is_over() { "" } else { "…" };
+    let right =
+        format!(" {}  event {}/{}{goes_on} ", screen.scene.stamp(head.end), head.event, head.len);
+    let [left_area, track_area, right_area] = Layout::horizontal([
+        Constraint::Length(columns(&left)),
+        Constraint::Fill(1),
+        Constraint::Length(columns(&right)),
+    ])
+    .areas(area);
+    canvas.line(Line::styled(left, screen.theme.tone(tone)), left_area);
+    canvas.line(track(screen, usize::from(track_area.width)), track_area);
+    canvas.areas.track = track_area;
+    canvas.line(right, right_area);
 }
 
-impl Scrub<'_> {
-    fn track(&self, area: Rect, buf: &mut Buffer) {
-        let head = &self.0.model.playhead;
-        let cells = u64::from(area.width.saturating_sub(1));
-        // Widened, so that no length of run overflows.
-        let done = u128::from(head.now.as_ms()) * u128::from(cells);
-        let done = done / u128::from(head.end.as_ms().max(1));
-        let done = usize::try_from(done.min(u128::from(cells))).unwrap_or(0);
-        let rest = usize::from(area.width).saturating_sub(done + 1);
-        Line::from(vec![
-            Span::styled("━".repeat(done), self.0.theme.tone(Tone::Good)),
-            Span::styled("●", self.0.theme.tone(Tone::Key)),
-            Span::styled("─".repeat(rest), self.0.theme.tone(Tone::Faint)),
-        ])
-        .render(area, buf);
-    }
-}
-
-impl Widget for Keys<'_> {
-    fn render(self, area: Rect, buf: &mut Buffer) {
-        let line = match &self.0.model.prompt {
-            Some(prompt) => self.prompt(prompt),
-            None => self.keys(),
-        };
-        line.render(area, buf);
-    }
-}
-
-impl Keys<'_> {
-    fn keys(&self) -> Line<'static> {
-        const KEYS: [(&str, &str); 8] = [
-            ("?", "help"),
-            ("space", "play"),
-            ("← →", "step"),
-            ("n", "next"),
-            ("t", "time"),
-            ("w", "why"),
-            ("/", "filter"),
-            ("q", "quit"),
-        ];
-        let mut spans = Vec::new();
-        for (key, does) in KEYS {
-            spans.push(Span::styled(format!(" {key}"), self.0.theme.tone(Tone::Key)));
-            spans.push(Span::raw(format!(" {does} ")));
+/// The track with its marks: what was kept, changed, or went wrong.
+fn track(screen: &Screen<'_>, room: usize) -> Line<'static> {
+    let model = screen.model;
+    let place = |at: Time| along(at, model.scale(), room);
+    let here = place(model.playhead.now);
+    let known = place(model.playhead.end);
+    let tone = |tone| screen.theme.tone(tone);
+    let mut cells: Vec<Span<'static>> = (0..room)
+        .map(|i| match i {
+            i if i < here => Span::styled("━", tone(Tone::Good)),
+            i if known < i => Span::styled("·", tone(Tone::Faint)),
+            _ => Span::styled("─", tone(Tone::Faint)),
+        })
+        .collect();
+    let mut put = |at: Time, sign: &'static str, meaning: Tone| {
+        if let Some(cell) = cells.get_mut(place(at)) {
+            *cell = Span::styled(sign, tone(meaning));
         }
-        Line::from(spans)
+    };
+    for (at, mark) in &model.reel.marks {
+        match mark {
+            Mark::Step => put(*at, "┿", Tone::Faint),
+            Mark::Trouble => put(*at, "╋", Tone::Bad),
+        }
     }
-
-    fn prompt(&self, prompt: &crate::model::Prompt) -> Line<'static> {
-        let (note, tone) = match (&prompt.error, prompt.text.is_empty()) {
-            (Some(error), _) => (error.clone(), Tone::Bad),
-            (None, true) => (prompt.question.example().to_owned(), Tone::Faint),
-            (None, false) => (String::new(), Tone::Faint),
-        };
-        Line::from(vec![
-            Span::styled(format!(" {}", prompt.question.label()), self.0.theme.tone(Tone::Key)),
-            Span::raw(prompt.text.clone()),
-            Span::styled("▏", self.0.theme.tone(Tone::Heading)),
-            Span::raw(" "),
-            Span::styled(note, self.0.theme.tone(tone)),
-        ])
+    model.changes.iter().for_each(|changed| put(changed.at, "✎", Tone::Waiting));
+    model.bookmarks.iter().for_each(|(_, at)| put(*at, "◆", Tone::Key));
+    if let Some(seq) = model.divergence() {
+        put(model.reel.film.time_of(seq + 1), "≠", Tone::Waiting);
     }
+    put(model.playhead.now, "●", Tone::Key);
+    Line::from(cells)
 }
 
-fn columns(text: &str) -> u16 {
-    u16::try_from(super::table::width(text)).unwrap_or(u16::MAX)
+/// Where on a track of so many cells a time lies.
+fn along(at: Time, (start, end): (Time, Time), room: usize) -> usize {
+    let last = room.saturating_sub(1);
+    let (at, length) = (at.since(start).as_ms(), end.since(start).as_ms().max(1));
+    let place = u128::from(at) * last as u128 / u128::from(length);
+    usize::try_from(place).unwrap_or(last).min(last)
+}
+
+/// The most useful keys, the prompt, or what is to be said.
+pub(super) fn keys(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
+    let model = screen.model;
+    let line = match (&model.prompt, &model.said) {
+        (Some(prompt), _) => prompt_line(screen, prompt),
+        (None, Some((tone, text))) => {
+            let text = fit(&format!(" {text}"), usize::from(area.width));
+            Line::styled(text, screen.theme.tone(*tone))
+        }
+        (None, None) => key_line(screen),
+    };
+    canvas.line(line, area);
+}
+
+fn key_line(screen: &Screen<'_>) -> Line<'static> {
+    const KEYS: [(&str, &str); 9] = [
+        ("?", "help"),
+        ("space", "play"),
+        ("← →", "step"),
+        ("n", "next"),
+        ("t", "time"),
+        ("w", "why"),
+        ("/", "filter"),
+        ("e", "change"),
+        ("q", "quit"),
+    ];
+    let mut spans = Vec::new();
+    for (key, does) in KEYS {
+        spans.push(Span::styled(format!(" {key}"), screen.theme.tone(Tone::Key)));
+        spans.push(Span::raw(format!(" {does} ")));
+    }
+    Line::from(spans)
+}
+
+fn prompt_line(screen: &Screen<'_>, prompt: &Prompt) -> Line<'static> {
+    let (note, tone) = match (&prompt.note, prompt.text.is_empty()) {
+        (Some(Note::Wrong(wrong)), _) => (wrong.clone(), Tone::Bad),
+        (Some(Note::Choices(choices)), _) => (choices.join(" "), Tone::Faint),
+        (None, true) => (prompt.question.example().to_owned(), Tone::Faint),
+        (None, false) => (String::new(), Tone::Faint),
+    };
+    let before: String = prompt.text.chars().take(prompt.cursor).collect();
+    let after: String = prompt.text.chars().skip(prompt.cursor).collect();
+    Line::from(vec![
+        Span::styled(format!(" {}", prompt.question.label()), screen.theme.tone(Tone::Key)),
+        Span::raw(before),
+        Span::styled("▏", screen.theme.tone(Tone::Heading)),
+        Span::raw(after),
+        Span::raw(" "),
+        Span::styled(note, screen.theme.tone(tone)),
+    ])
 }

@@ -1,84 +1,78 @@
 //! What happened, one record per line, up to now.
 
-use drawbridge_scenarios::{Actor, Level, Record};
+use drawbridge_scenarios::{Actor, Level, recording::RecordRef};
 use ratatui::{
-    buffer::Buffer,
     layout::Rect,
     style::Style,
     text::{Line, Span},
-    widgets::{Block, Widget},
 };
 
 use super::{
-    Screen, nothing,
+    Canvas, Screen,
+    lists::is_marked,
     table::{fit, plain, window},
 };
-use crate::{
-    model::rows::Rows,
-    theme::{Theme, Tone},
-};
+use crate::theme::{Theme, Tone};
 
-/// The list.
-pub(super) struct Events<'a>(pub(super) Screen<'a>);
-
-impl Widget for Events<'_> {
-    fn render(self, area: Rect, buf: &mut Buffer) {
-        let Rows::Events(rows) = &self.0.model.rows else {
-            return;
-        };
-        let block = Block::bordered().title(self.title());
-        let inside = block.inner(area);
-        block.render(area, buf);
-        if rows.is_empty() {
-            let text = "Nothing to tell yet. Space plays the run, → goes on by one event.";
-            let text = nothing(self.0.model, text);
-            Line::styled(text, self.0.theme.tone(Tone::Faint)).render(inside, buf);
+/// Draws the list.
+pub(super) fn draw(screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
+    let model = screen.model;
+    let inside = canvas.framed(title(screen), area);
+    let n_records = model.rows.n_records;
+    if n_records == 0 {
+        let text = "Nothing to tell yet. Space plays the run, → goes on by one event.";
+        let text = screen.nothing(text).to_owned();
+        return canvas.line(Line::styled(text, screen.theme.tone(Tone::Faint)), inside);
+    }
+    let shown = window(n_records, inside.height, model.selected());
+    for (i, row) in shown.zip(inside.rows()) {
+        let record = model.logged(i).and_then(|seq| model.reel.film.record(seq));
+        let Some(record) = record else { continue };
+        canvas.line(line(screen, record, row.width), row);
+        if is_marked(screen, i) {
+            canvas.buf.set_style(row, screen.theme.marked());
         }
-        let selected = self.0.model.selected();
-        let shown = window(rows.len(), inside.height, selected);
-        for (i, line) in shown.zip(inside.rows()) {
-            let record = &self.0.records[rows[i]];
-            record_line(record, self.0.theme, line.width).render(line, buf);
-            if selected == Some(i) {
-                buf.set_style(line, self.0.theme.selected());
-            }
+        if model.selected() == Some(i) {
+            canvas.buf.set_style(row, screen.theme.selected());
         }
+        canvas.areas.rows.push((row, i));
     }
 }
 
-impl Events<'_> {
-    fn title(&self) -> String {
-        let model = self.0.model;
-        let which = if model.all { "every event" } else { "the story · a shows every event" };
-        let mut title = format!(" Events {} · {which} ", model.rows.len());
-        if let Some(focus) = &model.focus {
-            title.push_str(&format!("· only {} (f: all) ", focus.title));
-        }
-        title.push_str(&self.0.filter());
-        title
+fn title(screen: &Screen<'_>) -> String {
+    let model = screen.model;
+    let which = if model.all { "every event" } else { "the story · a shows every event" };
+    let mut title = format!(" Events {} · {which} ", model.rows.n_records);
+    if let Some(focus) = &model.focus {
+        title.push_str(&format!("· only {} (f: all) ", focus.title));
     }
+    if model.is_busy() {
+        title.push_str("· still looking … ");
+    }
+    title + &screen.narrowed()
 }
 
 /// A record as one line: when, who, what.
-fn record_line(record: &Record, theme: Theme, room: u16) -> Line<'static> {
-    let mut line = record_head(record, theme);
+fn line(screen: &Screen<'_>, record: RecordRef<'_>, room: u16) -> Line<'static> {
+    let mut line = head(screen, record);
     let taken: usize = line.iter().map(Span::width).sum();
-    let text = fit(&plain(&record.text), usize::from(room).saturating_sub(taken));
-    line.push(Span::styled(text, record_style(record, theme)));
+    let text = fit(&plain(record.text), usize::from(room).saturating_sub(taken));
+    line.push(Span::styled(text, style(record, screen.theme)));
     Line::from(line)
 }
 
 /// When and who.
-pub(super) fn record_head(record: &Record, theme: Theme) -> Vec<Span<'static>> {
+pub(super) fn head(screen: &Screen<'_>, record: RecordRef<'_>) -> Vec<Span<'static>> {
+    let theme = screen.theme;
     let who = format!(" {:<7} ", record.actor.name());
     vec![
-        Span::styled(record.at.to_string(), theme.tone(Tone::Faint)),
+        Span::styled(screen.scene.stamp(record.at), theme.tone(Tone::Faint)),
         Span::styled(who, actor(record.actor, theme)),
     ]
 }
 
 /// How its sentence is written.
-pub(super) fn record_style(record: &Record, theme: Theme) -> Style {
+pub(super) fn style(record: RecordRef<'_>, theme: Theme) -> Style {
     match record.level {
         Level::Story => theme.tone(Tone::Plain),
         Level::Detail => theme.tone(Tone::Faint),

@@ -1,88 +1,131 @@
 //! Columns that line up whatever is written in them.
 //!
-//! A column is as wide as its widest cell. Where that is too much, the widest columns give way
-//! first, and what doesn't fit ends in `…`. Widths are those on the screen: a wide letter takes
-//! two cells.
+//! A column is as wide as the widest cell that is shown. Where that is too much, the widest columns
+//! give way first, and what doesn't fit ends in `…`. Widths are those on the screen: a wide letter
+//! takes two cells.
 
 use std::ops::Range;
 
 use ratatui::{
-    buffer::Buffer,
     layout::{Constraint, Layout, Rect},
     style::Style,
     text::{Line, Span},
-    widgets::{Block, Widget},
 };
 
-use crate::theme::{Theme, Tone};
+use super::{Canvas, Screen};
+use crate::{
+    model::{columns::Column, scene::Scene},
+    theme::Tone,
+};
 
 /// A table in a box.
-pub(crate) struct Table<'a> {
+pub(super) struct Table<'a> {
     /// What stands in the box's frame.
-    pub(crate) title: String,
-    /// The columns' names; `>` in front of one puts its cells to the right.
-    pub(crate) headers: &'a [&'static str],
-    /// The cells.
-    pub(crate) rows: Vec<Vec<Cell>>,
+    pub(super) title: String,
+    /// The columns' names, and whether their cells stand to the right.
+    pub(super) headers: Vec<(&'static str, bool)>,
+    /// How many rows there are.
+    pub(super) n_rows: usize,
     /// The row that is selected.
-    pub(crate) selected: Option<usize>,
+    pub(super) selected: Option<usize>,
+    /// What the cells of a row are.
+    pub(super) cells: &'a dyn Fn(usize) -> Vec<Cell>,
+    /// Whether a row is marked.
+    pub(super) marked: &'a dyn Fn(usize) -> bool,
     /// What stands there when there are no rows.
-    pub(crate) empty: &'a str,
-    /// How to paint it.
-    pub(crate) theme: Theme,
+    pub(super) empty: &'a str,
 }
 
 /// A piece of text in one style.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(super) struct Cell {
     text: String,
     style: Style,
 }
 
 impl Cell {
     /// Text on a single line: line breaks and other control characters become blanks.
-    pub(crate) fn new(text: impl AsRef<str>, style: Style) -> Self {
+    pub(super) fn new(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: plain(text.as_ref()), style }
     }
 }
 
-impl Widget for &Table<'_> {
-    fn render(self, area: Rect, buf: &mut Buffer) {
-        let block = Block::bordered().title(self.title.as_str());
-        let inside = block.inner(area);
-        block.render(area, buf);
-        let [head, body] =
-            Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(inside);
-        if self.rows.is_empty() {
-            Line::styled(self.empty, self.theme.tone(Tone::Faint)).render(body, buf);
-            return;
-        }
-        let widths = self.widths(inside.width);
-        self.header(&widths).render(head, buf);
-        let shown = window(self.rows.len(), body.height, self.selected);
-        for (i, line) in shown.zip(body.rows()) {
-            self.line(&self.rows[i], &widths).render(line, buf);
-            if self.selected == Some(i) {
-                buf.set_style(line, self.theme.selected());
-            }
-        }
-    }
+/// The cells of a row, by its columns.
+pub(super) fn cells<T: ?Sized>(
+    screen: &Screen<'_>,
+    scene: Scene<'_>,
+    columns: &[&Column<T>],
+    row: &T,
+) -> Vec<Cell> {
+    let cell = |column: &&Column<T>| {
+        let style = screen.theme.tone((column.tone)(scene, row));
+        Cell::new((column.text)(scene, row), style)
+    };
+    columns.iter().map(cell).collect()
+}
+
+/// What is above the columns.
+pub(super) fn headers<T: ?Sized>(columns: &[&Column<T>]) -> Vec<(&'static str, bool)> {
+    columns.iter().map(|column| (column.name, column.right)).collect()
 }
 
 impl Table<'_> {
-    fn header(&self, widths: &[usize]) -> Line<'static> {
-        let style = self.theme.tone(Tone::Heading);
-        let names = self.headers.iter().map(|header| name(header).0);
-        self.line(&names.map(|name| Cell::new(name, style)).collect::<Vec<_>>(), widths)
+    /// Draws it. Rows can be clicked if this is the list in front.
+    pub(super) fn draw(&self, screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
+        let inside = canvas.framed(self.title.clone(), area);
+        self.draw_inside(screen, inside, canvas);
+    }
+
+    /// Draws it without its box.
+    pub(super) fn draw_inside(&self, screen: &Screen<'_>, area: Rect, canvas: &mut Canvas<'_>) {
+        let [head, body] =
+            Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+        if self.n_rows == 0 {
+            let style = screen.theme.tone(Tone::Faint);
+            return canvas.line(Line::styled(self.empty.to_owned(), style), body);
+        }
+        let shown = window(self.n_rows, body.height, self.selected);
+        let rows: Vec<Vec<Cell>> = shown.clone().map(self.cells).collect();
+        let widths = self.widths(&rows, area.width);
+        self.header(screen, &widths, head, canvas);
+        for ((i, cells), line) in shown.zip(&rows).zip(body.rows()) {
+            canvas.line(self.line(cells, &widths), line);
+            if (self.marked)(i) {
+                canvas.buf.set_style(line, screen.theme.marked());
+            }
+            if self.selected == Some(i) {
+                canvas.buf.set_style(line, screen.theme.selected());
+            }
+            canvas.areas.rows.push((line, i));
+        }
+    }
+
+    fn header(&self, screen: &Screen<'_>, widths: &[usize], area: Rect, canvas: &mut Canvas<'_>) {
+        let style = screen.theme.tone(Tone::Heading);
+        let sort = screen.model.list().sort;
+        let named = |name: &'static str| match sort {
+            Some((by, false)) if by == name => format!("{name}↑"),
+            Some((by, true)) if by == name => format!("{name}↓"),
+            Some(_) | None => name.to_owned(),
+        };
+        let names = self.headers.iter().map(|(name, _)| Cell::new(named(name), style));
+        canvas.line(self.line(&names.collect::<Vec<_>>(), widths), area);
+        let mut x = area.x;
+        for ((name, _), &width) in self.headers.iter().zip(widths) {
+            let width = u16::try_from(width).unwrap_or(0);
+            let place = Rect { x, width, ..area }.intersection(area);
+            canvas.areas.headers.push((place, name));
+            x = x.saturating_add(width + 1);
+        }
     }
 
     fn line(&self, cells: &[Cell], widths: &[usize]) -> Line<'static> {
         let mut spans = Vec::with_capacity(cells.len() * 2);
-        for ((cell, header), &room) in cells.iter().zip(self.headers).zip(widths) {
+        for ((cell, (_, right)), &room) in cells.iter().zip(&self.headers).zip(widths) {
             let text = fit(&cell.text, room);
             let blank = " ".repeat(room - width(&text).min(room));
             let text = Span::styled(text, cell.style);
-            match name(header).1 {
+            match right {
                 true => spans.extend([Span::raw(blank), text]),
                 false => spans.extend([text, Span::raw(blank)]),
             }
@@ -91,14 +134,15 @@ impl Table<'_> {
         Line::from(spans)
     }
 
-    fn widths(&self, room: u16) -> Vec<usize> {
+    fn widths(&self, rows: &[Vec<Cell>], room: u16) -> Vec<usize> {
         let widest = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let cells = rows.iter().filter_map(|row| row.get(column));
             let longest = cells.map(|cell| width(&cell.text)).max();
-            longest.unwrap_or(0).max(width(name(self.headers[column]).0))
+            // One more than its name: the arrow of the order goes there.
+            longest.unwrap_or(0).max(width(self.headers[column].0))
         };
         let widths = (0..self.headers.len()).map(widest).collect();
-        squeeze(widths, usize::from(room).saturating_sub(self.headers.len() - 1))
+        squeeze(widths, usize::from(room).saturating_sub(self.headers.len().saturating_sub(1)))
     }
 }
 
@@ -116,27 +160,43 @@ fn squeeze(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
     widths
 }
 
-fn name(header: &'static str) -> (&'static str, bool) {
-    match header.strip_prefix('>') {
-        Some(name) => (name, true),
-        None => (header, false),
-    }
-}
-
 /// The rows to show so that the selected one is among them, in the middle where possible.
-pub(crate) fn window(n_rows: usize, height: u16, selected: Option<usize>) -> Range<usize> {
+pub(super) fn window(n_rows: usize, height: u16, selected: Option<usize>) -> Range<usize> {
     let height = usize::from(height).min(n_rows);
     let first = selected.unwrap_or(0).saturating_sub(height / 2).min(n_rows - height);
     first..first + height
 }
 
+/// The same for lines that aren't all equally high: how many to leave out at the top.
+pub(super) fn first_of(heights: &[u16], room: u16, selected: Option<usize>) -> usize {
+    let room = usize::from(room);
+    let high = |lines: &[u16]| lines.iter().map(|it| usize::from(*it)).sum::<usize>();
+    let Some(selected) = selected.filter(|_| room < high(heights)) else { return 0 };
+    let below = high(&heights[selected..=selected]);
+    // As many above the selected one as fit into half of the room.
+    let mut first = selected;
+    while 0 < first && high(&heights[first - 1..=selected]) <= (room / 2).max(below) {
+        first -= 1;
+    }
+    // The end needs no blank lines below it.
+    while 0 < first && high(&heights[first - 1..]) <= room {
+        first -= 1;
+    }
+    first
+}
+
 /// Cells that a text takes on the screen.
-pub(crate) fn width(text: &str) -> usize {
+pub(super) fn width(text: &str) -> usize {
     Span::raw(text).width()
 }
 
+/// The same as a number of columns.
+pub(super) fn columns(text: &str) -> u16 {
+    u16::try_from(width(text)).unwrap_or(u16::MAX)
+}
+
 /// The text, or as much of it as fits, with `…` for the rest.
-pub(crate) fn fit(text: &str, room: usize) -> String {
+pub(super) fn fit(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();
     }
@@ -155,8 +215,26 @@ pub(crate) fn fit(text: &str, room: usize) -> String {
 }
 
 /// The text on one line.
-pub(crate) fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Breaks a text between words so that each line fits; a word that never fits is cut.
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in plain(text).split_whitespace() {
+        let word = fit(word, room);
+        let last = lines.len() - 1;
+        let taken = width(&lines[last]);
+        if taken == 0 {
+            lines[last] = word;
+        } else if taken + 1 + width(&word) <= room {
+            lines[last] = format!("{} {word}", lines[last]);
+        } else {
+            lines.push(word);
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -198,5 +276,26 @@ mod tests {
                 assert!(shown.end <= n_rows);
             }
         }
+    }
+
+    #[test]
+    fn the_selected_line_is_shown_however_high_the_others_are() {
+        let heights = [1, 5, 5, 1, 5, 5, 5];
+        for room in 5..30 {
+            for selected in 0..heights.len() {
+                let first = first_of(&heights, room, Some(selected));
+                let end: u16 = heights[first..=selected].iter().sum();
+                assert!(first <= selected && end <= room.max(5), "{room} {selected}: {first}");
+            }
+        }
+        assert_eq!(first_of(&heights, 27, Some(6)), 0, "all fit");
+        assert_eq!(first_of(&heights, 10, None), 0);
+    }
+
+    #[test]
+    fn text_breaks_between_words() {
+        assert_eq!(wrap("job 7 waits for room", 12), ["job 7 waits", "for room"]);
+        assert_eq!(wrap("averyverylongword", 6), ["avery…"]);
+        assert_eq!(wrap("", 6), [""]);
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn variables(config: &Config, pod: &Value) -> Vec<Value> {
 fn is_rank(pod: &Value) -> bool {
     let meta = &pod["metadata"];
     let marked = |key: &&str| meta["labels"].get(key).or(meta["annotations"].get(key)).is_some();
-    INDICES.iter().any(|key| marked(&key)) || pod["spec"].get("schedulingGroup").is_some()
+    INDICES.iter().any(marked) || pod["spec"].get("schedulingGroup").is_some()
 }
 
 fn for_list(pod: &Value, list: &str) -> Vec<Value> {
@@ -94,9 +94,9 @@ mod tests {
         let environment = Environment { slurm_variables: variables };
         let config = Config { environment, ..Config::as_shipped() };
         let line = |op: &Value| {
-            let names = match &op["value"] {
-                Value::Array(all) => format!("{} variables", all.len()),
-                one => one["name"].as_str().unwrap_or_default().to_owned(),
+            let names = match op["value"].as_array() {
+                Some(all) => format!("{} variables", all.len()),
+                None => op["value"]["name"].as_str().unwrap_or_default().to_owned(),
             };
             format!("{} {names}", op["path"].as_str().unwrap_or_default())
         };

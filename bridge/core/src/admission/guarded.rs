@@ -123,7 +123,7 @@ mod tests {
             on_update(&old, &free)
                 .is_some_and(|fault| fault.starts_with("can't put the finalizer"))
         );
-        let mut leaving = old.clone();
+        let mut leaving = old;
         leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         assert_eq!(on_update(&free, &leaving), None, "nobody is locked in");
     }

@@ -184,7 +184,7 @@ mod tests {
         let rows = [
             ("eve",       pod("x", "y", alive.clone()),          pod(key, "root", alive.clone()),                   denied),
             (BRIDGE_USER, pod("x", "y", alive.clone()),          pod(key, "root", alive.clone()),                   "allowed"),
-            ("eve",       pod(key, "root", alive.clone()),       pod(key, "root", alive.clone()),                   "allowed"),
+            ("eve",       pod(key, "root", alive.clone()),       pod(key, "root", alive),                           "allowed"),
             ("eve",       pod("x", "y", json!("2026-01-01T00:00:00Z")), pod(key, "root", json!("2026-01-01T00:00:00Z")), "allowed"),
         ];
         for (user, old, new, expected) in rows {

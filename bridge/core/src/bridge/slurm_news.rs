@@ -13,7 +13,7 @@ use crate::{
     mark::Mark,
     names::{SLURM_NODE_LABEL, Uid},
     outbox::Purpose,
-    plants,
+    plants::{self, Plant},
     slurm::{NodeInfo, ObservedJob, ObservedState},
     view::NodeView,
     workload::{Stage, Workload},
@@ -81,7 +81,9 @@ impl Bridge {
 
     /// Lets a workload hear what came of its request.
     fn told(&mut self, id: &Uid, hear: impl FnOnce(&mut Workload, &mut Context<'_>)) {
-        self.gate.leave(id);
+        if !self.config.has(Plant::BlocksTheLine) {
+            self.gate.leave(id);
+        }
         if let Some(mut workload) = self.workloads.remove(id) {
             self.count(workload.need(), false);
             hear(&mut workload, &mut self.context());
@@ -93,9 +95,10 @@ impl Bridge {
 
     fn states_replied(&mut self, outcome: Outcome) {
         let now = self.out.now();
-        let Ok(SlurmReply::States(states)) = outcome else {
+        let Ok(SlurmReply::States(mut states)) = outcome else {
             return self.poller.states_failed(now);
         };
+        plants::overlook(&self.config, &self.jobs, &mut states);
         for (job, state) in self.poller.states_answered(now, &self.jobs, &states) {
             self.ended_by_states(job, state);
         }
@@ -103,11 +106,10 @@ impl Bridge {
 
     /// What we are ending is settled by its state alone; any other end is read in full.
     fn ended_by_states(&mut self, job: JobId, state: ObservedState) {
-        if self.endings.contains(job) {
+        let Some(workload) = self.jobs.get(job).map(|job| job.workload.clone()) else { return };
+        if self.endings.contains(&workload, job) {
             self.jobs.set_state(job, state);
-            self.endings.observed_end(&mut self.out, job);
-            self.touch_workload_of(job);
-            self.clear_ending(job);
+            self.after_observing(job);
         } else {
             self.poller.want_job(job);
         }
@@ -118,18 +120,22 @@ impl Bridge {
             return self.poller.job_answered(id, true);
         };
         self.poller.job_answered(id, false);
-        let Some(workload) = self.jobs.get(id).map(|job| job.workload.clone()) else {
-            return;
-        };
         let mark = found.as_ref().and_then(|found| self.mark_of(found));
-        match (mark, found) {
-            (Some(mark), Some(found)) if mark.workload == workload => {
-                self.jobs.observe(mark, found, call);
-            }
-            // The number is somebody else's, or nobody's.
-            (Some(_) | None, Some(_) | None) => self.jobs.lose(id, call),
+        match mark.zip(found) {
+            Some((mark, found)) => self.observe(mark, *found, call),
+            None => self.job_is_not_ours(id, call),
         }
+    }
+
+    /// The number is somebody else's, or nobody's.
+    fn job_is_not_ours(&mut self, id: JobId, call: CallId) {
+        let was_live = self.jobs.get(id).is_some_and(OurJob::is_live);
+        self.jobs.lose(id, call);
         self.after_observing(id);
+        if was_live {
+            // Slurm lost its state, perhaps, and other jobs with it.
+            self.poller.want_all_jobs(self.out.now());
+        }
     }
 
     fn all_jobs_replied(&mut self, call: CallId, outcome: Outcome) {
@@ -139,8 +145,9 @@ impl Bridge {
         };
         self.poller.all_jobs_answered(now);
         for job in found {
-            if let Some(mark) = self.mark_of(&job) {
-                self.observe(mark, job, call);
+            match self.mark_of(&job) {
+                Some(mark) => self.observe(mark, job, call),
+                None => self.job_is_not_ours(job.id, call),
             }
         }
         self.jobs.tidy(call);
@@ -152,22 +159,29 @@ impl Bridge {
 
     fn observe(&mut self, mark: Mark, job: ObservedJob, call: CallId) {
         let (id, workload) = (job.id, mark.workload.clone());
-        let is_news = self.jobs.get(id).is_none();
+        let before = self.jobs.get(id).map(|job| job.workload.clone());
         self.jobs.observe(mark, job, call);
         if !self.synced {
             return;
         }
-        let live = self.jobs.get(id).is_some_and(OurJob::is_live);
+        // Where the number was another workload's, that one has to look for its job.
+        let is_news = before.as_ref() != Some(&workload);
+        self.touched.extend(before.filter(|_| is_news));
+        let live = self.jobs.of(&workload, id).map(OurJob::is_live);
         match (is_news, live, self.workloads.contains_key(&workload)) {
-            (true, true, false) => self.end_orphan(id, workload),
-            (true, false, _) => self.jobs.forget(id, call),
-            (true, true, true) | (false, _, _) => self.after_observing(id),
+            // Old news: it is settled.
+            (_, None, _) => {}
+            (true, Some(true), false) => self.end_orphan(id, workload),
+            (true, Some(false), _) => self.jobs.forget(id, call),
+            (true, Some(true), true) | (false, Some(_), _) => self.after_observing(id),
         }
     }
 
     fn after_observing(&mut self, id: JobId) {
-        if self.jobs.get(id).is_some_and(|job| !job.is_live()) {
-            self.endings.observed_end(&mut self.out, id);
+        if let Some(job) = self.jobs.get(id)
+            && !job.is_live()
+        {
+            self.endings.observed_end(&mut self.out, &job.workload, id);
         }
         self.touch_workload_of(id);
         self.clear_ending(id);
@@ -181,12 +195,13 @@ impl Bridge {
 
     /// Forgets the end of a job that no workload waits for: surplus and orphans.
     fn clear_ending(&mut self, id: JobId) {
-        if !self.endings.is_over(id) {
+        let Some(workload) = self.jobs.get(id).map(|job| job.workload.clone()) else { return };
+        if !self.endings.is_over(&workload, id) {
             return;
         }
-        let workload = self.jobs.get(id).and_then(|job| self.workloads.get(&job.workload));
-        if workload.and_then(|workload| workload.job()) != Some(id) {
-            self.endings.forget(&mut self.out, id);
+        let current = self.workloads.get(&workload).and_then(|workload| workload.job());
+        if current != Some(id) {
+            self.endings.forget(&mut self.out, &workload, id);
             self.jobs.forget(id, self.out.last_call());
         }
     }

@@ -11,6 +11,10 @@ use crate::{
     view::{ClaimView, VolumeView},
 };
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is neither claim nor volume is a class here"
+)]
 impl Bridge {
     /// These exist, and no others.
     pub(super) fn keep_storage(&mut self, resource: Resource, listed: &BTreeSet<Uid>) {

@@ -48,7 +48,8 @@ pub(crate) struct Company<'a> {
 
 impl<'a> Company<'a> {
     fn counts(self, uid: &Uid, tenant: &Tenant) -> bool {
-        !self.without.contains(uid) && !(self.without_leaving && tenant.is_leaving)
+        let left = self.without_leaving && tenant.is_leaving;
+        !left && !self.without.contains(uid)
     }
 
     /// Everybody on a node but the pod itself.

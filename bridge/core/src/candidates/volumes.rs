@@ -178,13 +178,16 @@ pub(crate) fn judge(rules: &[Rule], node: &NodeView, company: Company<'_>) -> Re
     }
 }
 
+/// A claim, and the volume that it gets.
+pub(crate) type Given = (Arc<ClaimView>, Arc<VolumeView>);
+
 /// A volume of the node for each claim that needs one of those that lie ready: the smallest that
 /// fits, each once. Fails with the claim that goes without.
 pub(crate) fn hand_out(
     rules: &[Rule],
     node: &NodeView,
     taken: &mut BTreeSet<String>,
-) -> Result<Vec<(Arc<ClaimView>, Arc<VolumeView>)>, ObjectKey> {
+) -> Result<Vec<Given>, ObjectKey> {
     let mut given = Vec::new();
     for rule in rules {
         let Rule::ByHand { claim, volumes } = rule else { continue };

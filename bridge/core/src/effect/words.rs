@@ -57,7 +57,7 @@ impl fmt::Display for SlurmRequest {
             Self::UpdateNode { node, state: NodeTarget::Drain, reason } => {
                 write!(f, "drain Slurm node {node}: {reason}")
             }
-            Self::UpdateNode { node, state: NodeTarget::Resume, .. } => {
+            Self::UpdateNode { node, state: NodeTarget::Undrain, .. } => {
                 write!(f, "resume Slurm node {node}")
             }
             Self::CreateNode { words, .. } => write!(f, "create a Slurm node: {words}"),

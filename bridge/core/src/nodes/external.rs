@@ -140,7 +140,11 @@ pub(super) fn marked_by_another<'a>(config: &Config, info: &'a NodeInfo) -> Opti
 fn amount(amounts: &Amounts, name: &str) -> Option<Quantity> {
     let text = match amounts.get(name)? {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Array(_)
+        | Value::Object(_)) => other.to_string(),
     };
     Quantity::parse(&text).ok()
 }

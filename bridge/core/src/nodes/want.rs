@@ -3,7 +3,7 @@
 //! ```text
 //!  cordoned · not ready for long · gone         ─▶ Drain   ─▶ DRAIN with our reason
 //!  external and ours: no label, no node, a new size ─▶ Remove ─▶ DRAIN, then DELETE once it is empty
-//!  none of them                                 ─▶ Serve   ─▶ RESUME, if the drain is ours
+//!  none of them                                 ─▶ Serve   ─▶ UNDRAIN, if the drain is ours
 //!  never a Kubernetes node that we saw          ─▶ Nothing
 //! ```
 //!
@@ -89,8 +89,11 @@ pub(super) fn step(scene: &Scene<'_>, info: &NodeInfo) -> Option<Move> {
     match want(scene, info) {
         Want::Nothing => None,
         Want::Serve(kube) => {
-            let any = scene.config.has(Plant::ResumesAnything);
-            (drained && (ours || any)).then(|| of_kube(NodeTarget::Resume, &kube, "schedulable"))
+            let any = scene.config.has(Plant::UndrainsAnything);
+            (drained && (ours || any)).then(|| of_kube(NodeTarget::Undrain, &kube, "schedulable"))
+        }
+        Want::Drain(kube, _) if drained && ours && scene.config.has(Plant::UndrainsAtOnce) => {
+            Some(of_kube(NodeTarget::Undrain, &kube, "schedulable"))
         }
         Want::Drain(kube, cause) => {
             may_drain(info).then(|| of_kube(NodeTarget::Drain, &kube, cause.word()))
@@ -99,7 +102,7 @@ pub(super) fn step(scene: &Scene<'_>, info: &NodeInfo) -> Option<Move> {
             let undone = scene.config.has(Plant::UndrainsWhatItRemoves);
             let why = cause.word().to_owned();
             match () {
-                () if undone => Some(removal(NodeTarget::Resume, info, cause)),
+                () if undone => Some(removal(NodeTarget::Undrain, info, cause)),
                 () if ours && is_empty(info) => Some(Move::Delete { why }),
                 () => None,
             }

@@ -56,7 +56,7 @@ pub(crate) fn reason(word: &str) -> &'static Reason {
         Some(beginning) => word.starts_with(beginning),
         None => word == *pattern,
     };
-    REASONS.iter().find(|reason| reason.words.iter().any(|it| fits(it))).unwrap_or(&UNKNOWN)
+    REASONS.iter().find(|reason| reason.words.iter().any(fits)).unwrap_or(&UNKNOWN)
 }
 
 #[cfg(test)]

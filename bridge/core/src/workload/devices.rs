@@ -71,7 +71,8 @@ impl Workload {
     }
 
     fn waited_long(&self, context: &Context<'_>, job: JobId) -> bool {
-        let started = context.job(job).and_then(OurJob::seen).and_then(|seen| seen.start_time);
+        let started =
+            context.job(&self.id, job).and_then(OurJob::seen).and_then(|seen| seen.start_time);
         let now = context.author.epoch.unix(context.now());
         started.is_some_and(|started| started + PATIENCE_SECS <= now)
     }
@@ -111,7 +112,8 @@ impl Workload {
         if demands.is_empty() {
             return Ok((demands, Vec::new()));
         }
-        let ours = context.job(job).and_then(|ours| Some((ours.seen()?, ours.mark.as_ref()?)));
+        let ours =
+            context.job(&self.id, job).and_then(|ours| Some((ours.seen()?, ours.mark.as_ref()?)));
         let Some((seen, mark)) = ours else {
             return Err(Snag::Wait("waiting to hear what Slurm gave".into()));
         };
@@ -161,9 +163,19 @@ impl Workload {
             | Stage::Binding { .. }
             | Stage::Running { .. }
             | Stage::Evicting { .. } => false,
-            stage => stage.job().is_none_or(|job| {
+            stage @ (Stage::Gathering
+            | Stage::Submitting { .. }
+            | Stage::Doubtful { .. }
+            | Stage::BackingOff { .. }
+            | Stage::Refused { .. }
+            | Stage::Blocked { .. }
+            | Stage::Marking { .. }
+            | Stage::Waiting { .. }
+            | Stage::Revising { .. }
+            | Stage::Ending { .. }
+            | Stage::Closed) => stage.job().is_none_or(|job| {
                 // What isn't known yet may be as it was.
-                !matches!(context.standing(job), Standing::Running | Standing::Unclear)
+                !matches!(context.standing(&self.id, job), Standing::Running | Standing::Unclear)
             }),
         };
         let demands = dra::demands(context.shelf, pod).ok().filter(|_| lost)?;

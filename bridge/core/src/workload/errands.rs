@@ -5,7 +5,7 @@ use drawbridge_sim::JobId;
 use super::{FINALIZER_BOUND, Stage, Workload, oversee};
 use crate::{
     context::Context, desk::Errand, dra, explain, gang::Bond, jobs::OurJob, outbox::Purpose,
-    ranks::rank, slurm::Flag, states::Standing, view::PodView,
+    plants, ranks::rank, slurm::Flag, states::Standing, view::PodView,
 };
 
 impl Workload {
@@ -72,7 +72,7 @@ impl Workload {
             Stage::Marking { job } | Stage::Waiting { job } => {
                 let marked = pod.job_label() == Some(&job.to_string()) && pod.has_finalizer();
                 // Whom the job doesn't list yet it must not be told to hold.
-                let listed = context.job(*job).is_none_or(|job| job.lists(pod));
+                let listed = context.job(&self.id, *job).is_none_or(|job| job.lists(pod));
                 (pod.wants_a_place() && listed && !marked).then_some(Errand::Mark(*job))
             }
             Stage::Placing { job, seats } => {
@@ -87,8 +87,12 @@ impl Workload {
                 let (slurm, node) = (seat.slurm.clone(), seat.node.clone());
                 Some(Errand::Bind { job: *job, slurm, node })
             }
-            Stage::Evicting { job, why } if oversee::is_doomed(pod, *job) && !pod.is_leaving() => {
-                Some(remove(context, pod, *job, why))
+            Stage::Evicting { job, why }
+                if oversee::is_doomed(pod, *job)
+                    && !pod.is_leaving()
+                    && !plants::is_spared(context.config, pod) =>
+            {
+                Some(self.remove(context, pod, *job, why))
             }
             Stage::Evicting { .. }
             | Stage::Gathering
@@ -100,7 +104,7 @@ impl Workload {
             | Stage::Revising { .. }
             | Stage::Ending { .. }
             | Stage::Closed => None,
-            Stage::Running { job } => pause(context, pod, *job),
+            Stage::Running { job } => self.pause(context, pod, *job),
         }
     }
 
@@ -116,8 +120,8 @@ impl Workload {
             | Stage::Running { .. }
             | Stage::Evicting { .. } => pod.is_leaving(),
             Stage::Ending { job, since } => {
-                oversee::is_over(context, *job)
-                    || context.endings.was_told(*job)
+                self.is_over(context, *job)
+                    || context.endings.was_told(&self.id, *job)
                     || *since + FINALIZER_BOUND <= context.now()
             }
             Stage::Gathering
@@ -144,38 +148,45 @@ impl Workload {
         let event = context.author.event(context.out.now(), pod, note);
         context.out.kube(Purpose::Note, event);
     }
-}
 
-/// Says that the job is suspended, or that it no longer is.
-fn pause(context: &Context<'_>, pod: &PodView, job: JobId) -> Option<Errand> {
-    let is_paused = match context.standing(job) {
-        Standing::Suspended => true,
-        Standing::Running => false,
-        Standing::Unclear
-        | Standing::Queued
-        | Standing::Revoked
-        | Standing::Ended
-        | Standing::Gone => return None,
-    };
-    let speaks = pod.is_bound() && !pod.is_terminal() && !pod.is_leaving();
-    let message = if is_paused { explain::suspended(job) } else { explain::resumed(job) };
-    (speaks && is_paused != explain::is_paused(pod)).then_some(Errand::Pause { is_paused, message })
-}
-
-/// First say why, then make it leave.
-fn remove(context: &Context<'_>, pod: &PodView, job: Option<JobId>, why: &str) -> Errand {
-    if explain::is_disrupted(pod) {
-        Errand::Remove { grace: grace(context, pod, job) }
-    } else {
-        Errand::Disrupt(why.into())
+    /// Says that the job is suspended, or that it no longer is.
+    fn pause(&self, context: &Context<'_>, pod: &PodView, job: JobId) -> Option<Errand> {
+        let is_paused = match context.standing(&self.id, job) {
+            Standing::Suspended => true,
+            Standing::Running => false,
+            Standing::Unclear
+            | Standing::Queued
+            | Standing::Revoked
+            | Standing::Ended
+            | Standing::Gone => return None,
+        };
+        let speaks = pod.is_bound() && !pod.is_terminal() && !pod.is_leaving();
+        let message = if is_paused { explain::suspended(job) } else { explain::resumed(job) };
+        (speaks && is_paused != explain::is_paused(pod))
+            .then_some(Errand::Pause { is_paused, message })
     }
-}
 
-/// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
-fn grace(context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
-    let seen = context.job(job?).and_then(OurJob::seen)?;
-    let end = seen.end_time.filter(|_| seen.state.has(&Flag::Completing))?;
-    let free_at = end + u64::from(context.config.kill_wait_seconds);
-    let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
-    Some(left.clamp(1, pod.grace_seconds().max(1)))
+    /// First say why, then make it leave.
+    fn remove(
+        &self,
+        context: &Context<'_>,
+        pod: &PodView,
+        job: Option<JobId>,
+        why: &str,
+    ) -> Errand {
+        if explain::is_disrupted(pod) {
+            Errand::Remove { grace: self.grace(context, pod, job) }
+        } else {
+            Errand::Disrupt(why.into())
+        }
+    }
+
+    /// The grace that is left while Slurm still holds the nodes; the pod's own otherwise.
+    fn grace(&self, context: &Context<'_>, pod: &PodView, job: Option<JobId>) -> Option<u64> {
+        let seen = context.job(&self.id, job?).and_then(OurJob::seen)?;
+        let end = seen.end_time.filter(|_| seen.state.has(&Flag::Completing))?;
+        let free_at = end + u64::from(context.config.kill_wait_seconds);
+        let left = free_at.saturating_sub(context.author.epoch.unix(context.now()));
+        Some(left.clamp(1, pod.grace_seconds().max(1)))
+    }
 }

@@ -138,7 +138,7 @@ impl Workload {
         objection: Objection,
     ) -> Stage {
         let Objection { node, why } = objection;
-        if context.job(job).is_some_and(OurJob::is_live) {
+        if context.job(&self.id, job).is_some_and(OurJob::is_live) {
             context.end_job(job, &self.id, Farewell::GiveBack, &why);
         }
         // What we know of Slurm's nodes may be old.
@@ -260,7 +260,7 @@ fn doomed(context: &Context<'_>) -> impl Iterator<Item = Uid> {
     let pods = ours.filter_map(|(_, uid, _)| context.store.pod(uid));
     let over = |pod: &&Arc<PodView>| {
         let job = pod.job_label().and_then(|label| label.parse().ok()).map(JobId);
-        !job.and_then(|job| context.job(job)).is_some_and(OurJob::is_live)
+        !job.and_then(|job| context.jobs.get(job)).is_some_and(OurJob::is_live)
     };
     pods.filter(over).map(|pod| pod.uid().clone()).collect::<Vec<_>>().into_iter()
 }
@@ -278,5 +278,5 @@ fn unheard(pod: &PodView) -> Option<Warning> {
     let wishes = wishes.into_iter().filter(|(is_there, _)| *is_there).map(|(_, name)| name);
     let wishes = wishes.collect::<Vec<_>>().join(", ");
     let message = explain::wishes_unheard(&wishes);
-    (!wishes.is_empty()).then(|| Warning { reason: "WishNotHeard", message, is_wish: true })
+    (!wishes.is_empty()).then_some(Warning { reason: "WishNotHeard", message, is_wish: true })
 }

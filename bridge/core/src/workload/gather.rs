@@ -77,7 +77,9 @@ impl Workload {
             Drafted::Blocked(words, reason) => Some(Self::blocked(context.now(), words, reason)),
             Drafted::Refused(refusal) => Some(self.refuse(context.now(), &refusal)),
             Drafted::Ready(Ready { mark, job, warnings, throttle, left_out }) => {
-                if !self.has_its_turn(context, throttle) || !context.gate.enter(&self.id) {
+                let one_by_one = context.config.has(Plant::BlocksTheLine);
+                let its_turn = self.has_its_turn(context, throttle);
+                if !its_turn || !context.gate.enter(&self.id, one_by_one) {
                     return None;
                 }
                 self.warn(context, &warnings);
@@ -165,14 +167,15 @@ impl Workload {
         }
         let job = self.best_job(context)?;
         self.end_surplus(context, job);
-        self.minimum = context.job(job)?.mark.as_ref().map_or(self.minimum, Mark::minimum);
+        self.minimum =
+            context.job(&self.id, job)?.mark.as_ref().map_or(self.minimum, Mark::minimum);
         explain::tell_adopted(self, context, job);
         Some(Stage::Marking { job })
     }
 
     fn best_job(&self, context: &Context<'_>) -> Option<JobId> {
         let live = context.jobs.live_of(&self.id);
-        let free = live.filter(|(id, _)| !context.endings.contains(*id));
+        let free = live.filter(|(id, _)| !context.endings.contains(&self.id, *id));
         free.min_by_key(|(id, job)| self.preference(context, *id, job)).map(|(id, _)| id)
     }
 
@@ -187,7 +190,8 @@ impl Workload {
 
     /// Ends every other job of this workload.
     pub(super) fn end_surplus(&self, context: &mut Context<'_>, keep: JobId) {
-        if context.config.has(Plant::AdoptsNothing) {
+        let plants = [Plant::AdoptsNothing, Plant::KeepsSurplus];
+        if plants.iter().any(|plant| context.config.has(*plant)) {
             return;
         }
         let live = context.jobs.live_of(&self.id).map(|(id, _)| id);
@@ -203,7 +207,7 @@ impl Workload {
         let bound = |pod: &&PodView| pod.is_bound() && !pod.is_terminal();
         let pod = self.views(context).find(bound)?;
         let label = pod.job_label().and_then(|label| label.parse().ok()).map(JobId);
-        let known = label.and_then(|job| context.job(job));
+        let known = label.and_then(|job| context.jobs.get(job));
         if known.is_some_and(|known| known.workload != self.id) || label.is_none() {
             let why = explain::bound_without_job(pod);
             return Some(Stage::Evicting { job: None, why });
@@ -221,11 +225,7 @@ impl Workload {
     fn ended_meanwhile(&self, context: &Context<'_>) -> Option<JobId> {
         let waiting = self.views(context).filter(|pod| pod.wants_a_place());
         let labels = waiting.filter_map(|pod| pod.job_label()?.parse().ok()).map(JobId);
-        let ended = |job: &JobId| {
-            context
-                .job(*job)
-                .is_some_and(|ours| ours.workload == self.id && ours.standing() == Standing::Ended)
-        };
+        let ended = |job: &JobId| context.standing(&self.id, *job) == Standing::Ended;
         labels.filter(ended).max().filter(|job| !self.was_given_back(context, *job))
     }
 

@@ -14,6 +14,7 @@ use crate::{
     mark::{Mark, Outcome},
     outbox::Alarm,
     placement::{self, Placement, Whole},
+    plants::{self, Plant},
     ranks,
     states::{Reaction, Standing},
     view::{PodGroupView, PodView},
@@ -79,7 +80,7 @@ impl Workload {
             return false;
         }
         let useless = matches!(self.seats(context, job), Some(Err(_)));
-        let mark = context.job(job).and_then(|ours| ours.mark.as_ref());
+        let mark = context.job(&self.id, job).and_then(|ours| ours.mark.as_ref());
         let noted = mark.is_some_and(|mark| mark.outcome == Some(Outcome::GivenBack));
         useless || noted || mark.is_some_and(|mark| self.here(context, mark) < mark.minimum())
     }
@@ -93,7 +94,9 @@ impl Workload {
     fn crowd(&self, context: &Context<'_>) -> Crowd {
         let mut crowd = Crowd::default();
         for pod in self.views(context) {
-            crowd.bound += usize::from(pod.is_bound() && !pod.is_terminal());
+            let is_over =
+                pod.is_terminal() || (pod.is_leaving() && context.config.has(Plant::EndsEarly));
+            crowd.bound += usize::from(pod.is_bound() && !is_over);
             crowd.waiting += usize::from(pod.wants_a_place());
         }
         crowd
@@ -101,7 +104,7 @@ impl Workload {
 
     /// What the table of states says, if it isn't that all is well.
     fn trouble(&self, context: &Context<'_>, job: JobId, crowd: Crowd) -> Option<Trouble> {
-        let row = context.row(job);
+        let row = context.row(&self.id, job);
         let pauses = context.config.suspended_jobs == SuspendedJobs::Keep;
         let leave = match row.reaction(crowd.bound > 0) {
             Reaction::Leave => true,
@@ -114,7 +117,7 @@ impl Workload {
             }
             Reaction::Wait | Reaction::Place | Reaction::Keep | Reaction::Pause => return None,
         };
-        let state = context.job(job).and_then(OurJob::seen).map(|seen| &seen.state);
+        let state = context.job(&self.id, job).and_then(OurJob::seen).map(|seen| &seen.state);
         let why = match (row.standing, state) {
             (Standing::Ended, Some(state)) => explain::ended(job, state),
             (Standing::Queued, _) => explain::requeued(job),
@@ -128,7 +131,7 @@ impl Workload {
     }
 
     fn anyone_elsewhere(&self, context: &Context<'_>, job: JobId) -> bool {
-        let Some(seen) = context.job(job).and_then(OurJob::seen) else {
+        let Some(seen) = context.job(&self.id, job).and_then(OurJob::seen) else {
             return false;
         };
         let ours = |name: &SlurmNode| seen.allocation.iter().any(|node| node.node == *name);
@@ -141,7 +144,7 @@ impl Workload {
     /// Replies may overtake each other, and what follows can't be taken back: trouble is believed
     /// when the reply to a request made after it was noticed still shows it.
     fn is_confirmed(&mut self, context: &mut Context<'_>, job: JobId) -> bool {
-        let asked = context.job(job).map(|job| job.asked);
+        let asked = context.job(&self.id, job).map(|job| job.asked);
         match self.suspicion {
             Some(noticed) => asked.is_none_or(|asked| noticed < asked),
             None => {
@@ -157,12 +160,12 @@ impl Workload {
         if leave {
             return Stage::Evicting { job: Some(job), why };
         }
-        if context.job(job).is_some_and(OurJob::is_live) {
+        if context.job(&self.id, job).is_some_and(OurJob::is_live) {
             let stage = self.end(context, job, &why);
             self.setback = Some(why);
             return stage;
         }
-        context.jobs.forget(job, context.out.last_call());
+        context.jobs.forget_of(&self.id, job, context.out.last_call());
         self.back_off(context, Some(why))
     }
 
@@ -171,9 +174,9 @@ impl Workload {
         let group = self.gang.as_ref().and_then(|gang| gang.group(context.store));
         self.minimum = group.map_or(self.minimum, PodGroupView::minimum);
         if !self.was_bound {
-            let mark = context.job(job)?.mark.as_ref()?;
+            let mark = context.job(&self.id, job)?.mark.as_ref()?;
             let newcomers = crowd.waiting - self.here(context, mark);
-            let may_join = if context.job(job)?.may_change() { newcomers } else { 0 };
+            let may_join = if context.job(&self.id, job)?.may_change() { newcomers } else { 0 };
             let enough = self.minimum <= self.here(context, mark) + may_join;
             return (!enough).then(|| self.end(context, job, "too few pods of the gang are left"));
         }
@@ -190,7 +193,7 @@ impl Workload {
         if !matches!(self.stage, Stage::Running { .. }) {
             return None;
         }
-        let ours = context.job(job).filter(|ours| ours.is_external())?;
+        let ours = context.job(&self.id, job).filter(|ours| ours.is_external())?;
         let end = ours.seen()?.end_time?;
         let grace = self.views(context).map(PodView::grace_seconds).max().unwrap_or_default();
         let leave_at = context.author.epoch.time_of_unix(end.saturating_sub(grace));
@@ -206,7 +209,7 @@ impl Workload {
         let label = job.to_string();
         let marked = |pod: &PodView| pod.job_label() == Some(&label) && pod.has_finalizer();
         let listed = |pod: &&PodView| {
-            pod.wants_a_place() && context.job(job).is_none_or(|job| job.lists(pod))
+            pod.wants_a_place() && context.job(&self.id, job).is_none_or(|job| job.lists(pod))
         };
         let mut waiting = self.views(context).filter(listed);
         if self.was_bound && waiting.next().is_none() {
@@ -218,7 +221,7 @@ impl Workload {
 
     /// Does the job run?
     pub(super) fn allocated(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
-        if context.standing(job) != Standing::Running {
+        if context.standing(&self.id, job) != Standing::Running {
             return None;
         }
         if let Some(stage) = self.succeed(context, job) {
@@ -237,6 +240,17 @@ impl Workload {
         }
     }
 
+    /// Whether the job's nodes aren't what they were. Nothing while they aren't known.
+    fn is_unseated(&self, context: &Context<'_>, job: JobId, seats: &Seats) -> Option<bool> {
+        if context.standing(&self.id, job) != Standing::Running {
+            return Some(true);
+        }
+        Some(match self.seats(context, job)? {
+            Err(_) => true,
+            Ok(now) => now != *seats || !self.still_fits(context, job, seats),
+        })
+    }
+
     /// All told where they go?
     pub(super) fn placed(
         &mut self,
@@ -244,14 +258,8 @@ impl Workload {
         job: JobId,
         seats: &Seats,
     ) -> Option<Stage> {
-        if context.standing(job) != Standing::Running {
+        if !context.config.has(Plant::BindsLate) && self.is_unseated(context, job, seats)? {
             return Some(Stage::Waiting { job });
-        }
-        match self.seats(context, job)? {
-            Err(_) => return Some(Stage::Waiting { job }),
-            Ok(now) if now != *seats => return Some(Stage::Waiting { job }),
-            Ok(_) if !self.still_fits(context, job, seats) => return Some(Stage::Waiting { job }),
-            Ok(_) => {}
         }
         match self.hindered(context, job, seats) {
             None => {}
@@ -287,7 +295,7 @@ impl Workload {
         if crowd.waiting == 0 {
             return Some(Stage::Running { job });
         }
-        if crowd.bound == 0 && context.standing(job) == Standing::Queued {
+        if crowd.bound == 0 && context.standing(&self.id, job) == Standing::Queued {
             return Some(Stage::Waiting { job });
         }
         let deadline = since + BINDING_BOUND;
@@ -306,7 +314,7 @@ impl Workload {
 
     /// A seat for every pod of the job, or why there is none. Nothing while the job isn't known.
     fn seats(&self, context: &Context<'_>, job: JobId) -> Option<Result<Seats, Objection>> {
-        let ours = context.job(job)?;
+        let ours = context.job(&self.id, job)?;
         let (mark, seen) = (ours.mark.as_ref()?, ours.seen()?);
         if seen.allocation.is_empty() {
             return None;
@@ -327,7 +335,7 @@ impl Workload {
                 continue;
             };
             let slurm = &seen.allocation[places[rank]].node;
-            let Some(node) = context.mapping.kube(slurm) else {
+            let Some(node) = plants::mapped(context.config, context.mapping, slurm) else {
                 let fault = Obstacle::Unmapped.to_string();
                 return Some(Err(Objection::to(job, slurm.clone(), fault)));
             };
@@ -361,7 +369,7 @@ impl Workload {
 
     /// Tells the job to end, if it hasn't.
     fn end(&mut self, context: &mut Context<'_>, job: JobId, why: &str) -> Stage {
-        if context.job(job).is_some_and(OurJob::is_live) {
+        if context.job(&self.id, job).is_some_and(OurJob::is_live) {
             let farewell = match (self.was_bound, self.failed) {
                 (false, _) => Farewell::Cancel,
                 (true, false) => Farewell::Succeeded,
@@ -370,6 +378,12 @@ impl Workload {
             context.end_job(job, &self.id, farewell, why);
         }
         Stage::Ending { job, since: context.now() }
+    }
+
+    /// Whether the job is over for sure.
+    pub(super) fn is_over(&self, context: &Context<'_>, job: JobId) -> bool {
+        context.endings.is_over(&self.id, job)
+            || !context.job(&self.id, job).is_some_and(OurJob::is_live)
     }
 
     /// Is the job over, and has everybody been let go?
@@ -383,11 +397,11 @@ impl Workload {
         if context.now() < bound {
             context.out.wake_at(bound, Alarm::Workload(self.id.clone()));
         }
-        if !is_over(context, job) || self.views(context).any(is_held) {
+        if !self.is_over(context, job) || self.views(context).any(is_held) {
             return None;
         }
-        context.endings.forget(context.out, job);
-        context.jobs.forget(job, context.out.last_call());
+        context.endings.forget(context.out, &self.id, job);
+        context.jobs.forget_of(&self.id, job, context.out.last_call());
         self.was_bound = false;
         self.was_whole = false;
         self.failed = false;
@@ -400,11 +414,6 @@ impl Workload {
             None => Stage::Gathering,
         })
     }
-}
-
-/// Whether the job is over for sure.
-pub(super) fn is_over(context: &Context<'_>, job: JobId) -> bool {
-    context.endings.is_over(job) || !context.job(job).is_some_and(OurJob::is_live)
 }
 
 /// Whether the pod is done and our finalizer alone keeps it.

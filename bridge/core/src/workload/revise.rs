@@ -55,14 +55,14 @@ impl Revisions {
 impl Workload {
     /// Changes a waiting job to what it should be.
     pub(super) fn revise(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
-        if context.standing(job) != Standing::Queued || context.is_cut_off {
+        if context.standing(&self.id, job) != Standing::Queued || context.is_cut_off {
             return None;
         }
         let Drafted::Ready(draft) = self.draft(context) else {
             return None;
         };
         let (mark, submission) = (draft.mark, draft.job);
-        let is = context.job(job)?.mark.as_ref()?;
+        let is = context.job(&self.id, job)?.mark.as_ref()?;
         let was = is.request.clone();
         let same = is.pods == mark.pods && was == mark.request;
         if same || self.revisions.refused.as_ref() == Some(&mark.request) {
@@ -72,7 +72,7 @@ impl Workload {
             context.out.wake_at(self.revisions.not_before, Alarm::Workload(self.id.clone()));
             return None;
         }
-        if !context.gate.enter(&self.id) {
+        if !context.gate.enter(&self.id, false) {
             return None;
         }
         self.revisions.not_before = context.now() + PAUSE;
@@ -88,21 +88,21 @@ impl Workload {
     /// Gives pods that came after others were lost their places.
     pub(super) fn refill(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
         let waits = self.views(context).any(|pod| pod.wants_a_place() && !pod.is_gated());
-        if !waits || context.standing(job) != Standing::Running {
+        if !waits || context.standing(&self.id, job) != Standing::Running {
             return None;
         }
         if let Some(stage) = self.succeed(context, job) {
             return Some(stage);
         }
         self.part_from_strangers(context, job);
-        let ours = context.job(job)?;
+        let ours = context.job(&self.id, job)?;
         let placed = |pod: &PodView| pod.wants_a_place() && ours.lists(pod);
         self.views(context).any(placed).then_some(Stage::Marking { job })
     }
 
     /// Writes on a running job who has taken the places of pods that are lost.
     pub(super) fn succeed(&mut self, context: &mut Context<'_>, job: JobId) -> Option<Stage> {
-        let mark = context.job(job)?.mark.clone()?;
+        let mark = context.job(&self.id, job)?.mark.clone()?;
         let mut newcomers: Vec<&PodView> = self.newcomers(context, &mark).collect();
         newcomers.sort_by_cached_key(|pod| ranks::rank(pod));
         let mut free = places(context.store, &mark, is_lost);
@@ -158,7 +158,7 @@ impl Workload {
 
     /// Pods for which the job has no place, and won't have: each is a workload of its own.
     pub(super) fn part_from_strangers(&mut self, context: &Context<'_>, job: JobId) {
-        let Some(mark) = context.job(job).and_then(|job| job.mark.as_ref()) else {
+        let Some(mark) = context.job(&self.id, job).and_then(|job| job.mark.as_ref()) else {
             return;
         };
         if self.gang.is_none() {

@@ -139,10 +139,13 @@ fn a_node_that_went_while_no_bridge_ran_is_removed() {
     ");
 }
 
+/// Makes a node in the way that a row says, in these words.
+type Making = fn(&mut Town, &str);
+
 #[test]
 fn nothing_is_changed_that_is_not_external_and_ours() {
     let words = |features: &str| format!("CPUs=1 RealMemory=1 Feature={features}");
-    let rows: [(&str, fn(&mut Town, &str), &str); 3] = [
+    let rows: [(&str, Making, &str); 3] = [
         ("a node with slurmd", |town, _| town.slurm.add_node("e1"), ""),
         ("another cluster's", |town, words| town.slurm.create("e1", words), "drawbridge-other"),
         (

@@ -140,7 +140,7 @@ impl Slurm {
                 let states = self.jobs.values().map(|job| (job.id, job.state.clone()));
                 SlurmReply::States(states.collect())
             }
-            SlurmRequest::Job(id) => SlurmReply::Job(self.jobs.get(id).cloned()),
+            SlurmRequest::Job(id) => SlurmReply::Job(self.jobs.get(id).cloned().map(Box::new)),
             SlurmRequest::Jobs => SlurmReply::Jobs(self.jobs.values().cloned().collect()),
             SlurmRequest::Cancel { job, signal } => {
                 if let Some(job) = self.jobs.get_mut(job) {
@@ -173,39 +173,39 @@ impl Slurm {
                 }
             },
             SlurmRequest::Reservations => SlurmReply::Reservations(self.reservations.clone()),
+            SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
             SlurmRequest::UpdateNode { .. }
             | SlurmRequest::CreateNode { .. }
             | SlurmRequest::DescribeNode { .. }
-            | SlurmRequest::DeleteNode(_)
-                if self.refuse_nodes.is_some() =>
-            {
-                let (number, text) = self.refuse_nodes.unwrap();
-                return Err(SlurmFault::Refused { number, text: text.into() });
-            }
-            SlurmRequest::CreateNode { node, words } => {
-                self.create(node.as_str(), words);
-                SlurmReply::Done
-            }
-            SlurmRequest::DescribeNode { node, features, topology } => {
-                let node = self.nodes.get_mut(node.as_str()).unwrap();
-                node.features = features.clone().unwrap_or(node.features.clone());
-                node.topology = topology.clone().unwrap_or(node.topology.clone());
-                SlurmReply::Done
-            }
-            SlurmRequest::DeleteNode(node) => {
-                self.nodes.remove(node.as_str());
-                SlurmReply::Done
-            }
-            SlurmRequest::Nodes => SlurmReply::Nodes(self.nodes.values().cloned().collect()),
-            SlurmRequest::UpdateNode { node, state, reason } => {
-                let node = self.nodes.get_mut(node.as_str()).unwrap();
-                node.state.retain(|flag| flag != "DRAIN" && flag != "DOWN");
-                if *state == NodeTarget::Drain {
-                    node.state.push("DRAIN".into());
+            | SlurmRequest::DeleteNode(_) => {
+                if let Some((number, text)) = self.refuse_nodes {
+                    return Err(SlurmFault::Refused { number, text: text.into() });
                 }
-                node.reason.clone_from(reason);
+                self.change_node(request);
                 SlurmReply::Done
             }
         })
+    }
+
+    fn change_node(&mut self, request: &SlurmRequest) {
+        if let SlurmRequest::CreateNode { node, words } = request {
+            self.create(node.as_str(), words);
+        }
+        if let SlurmRequest::DescribeNode { node, features, topology } = request {
+            let node = self.nodes.get_mut(node.as_str()).unwrap();
+            node.features = features.clone().unwrap_or(node.features.clone());
+            node.topology = topology.clone().unwrap_or(node.topology.clone());
+        }
+        if let SlurmRequest::DeleteNode(node) = request {
+            self.nodes.remove(node.as_str());
+        }
+        if let SlurmRequest::UpdateNode { node, state, reason } = request {
+            let node = self.nodes.get_mut(node.as_str()).unwrap();
+            node.state.retain(|flag| flag != "DRAIN");
+            if *state == NodeTarget::Drain {
+                node.state.push("DRAIN".into());
+            }
+            node.reason.clone_from(reason);
+        }
     }
 }

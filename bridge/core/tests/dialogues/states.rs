@@ -34,10 +34,9 @@ fn set(town: &mut Town, state: Option<&ObservedState>) {
         Some(state) => {
             let job = slurm.jobs.get_mut(&JobId(7)).unwrap();
             job.state = state.clone();
-            job.allocation = match state.base() {
-                Base::Pending => vec![],
-                _ => vec![NodeAllocation { node: "n1".into(), cpus: 4 }],
-            };
+            let has_nodes = *state.base() != Base::Pending;
+            let node = has_nodes.then(|| NodeAllocation { node: "n1".into(), cpus: 4 });
+            job.allocation = node.into_iter().collect();
         }
     });
     town.pass(40);

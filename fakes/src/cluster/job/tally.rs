@@ -38,8 +38,6 @@ pub(super) struct Tally {
     pub(super) new_failed: Vec<Arc<Pod>>,
     /// Ended in a way that doesn't count.
     ignored: Vec<Arc<Pod>>,
-    /// Uids that the status holds and whose pods were let go.
-    released: (u64, u64),
     /// The indexes that succeeded.
     pub(super) done: Indexes,
     /// The indexes that failed for good, if that can be.
@@ -65,7 +63,6 @@ impl Tally {
             new_succeeded: vec![],
             new_failed: vec![],
             ignored: vec![],
-            released: (0, 0),
             done: indexes(&status["completedIndexes"]),
             failed_indexes: spec.per_index.map(|_| indexes(&status["failedIndexes"])),
             held: BTreeMap::new(),
@@ -83,8 +80,9 @@ impl Tally {
             }
             tally.sort_in(spec, pod);
         }
-        // Their pods are gone or let go: all that is left to do is to count them.
-        tally.released = (succeeded.len() as u64, failed.len() as u64);
+        // Their pods are gone or let go: they are numbers from now on, in whatever is written next.
+        tally.counted.0 += succeeded.len() as u64;
+        tally.counted.1 += failed.len() as u64;
         if spec.per_index.is_some() {
             tally.hold(epoch);
         }
@@ -192,7 +190,6 @@ impl Tally {
         self.new_succeeded.clear();
         self.new_failed.clear();
         self.ignored.clear();
-        self.released = (0, 0);
     }
 
     /// How many succeeded, counted or not; of an Indexed Job, how many indexes.
@@ -201,12 +198,12 @@ impl Tally {
     }
 
     fn succeeded_pods(&self) -> u64 {
-        self.counted.0 + self.released.0 + self.new_succeeded.len() as u64
+        self.counted.0 + self.new_succeeded.len() as u64
     }
 
     /// How many failed, counted or not.
     pub(super) fn failed(&self) -> u64 {
-        self.counted.1 + self.released.1 + self.new_failed.len() as u64
+        self.counted.1 + self.new_failed.len() as u64
     }
 
     /// Whether none of its pods does anything any more.

@@ -8,11 +8,79 @@ use super::{
 use crate::{
     dice::Dice,
     site::{NodeLine, Site},
+    view::View,
 };
 
 pub(super) const SUSPENDS: Mix = Mix { suspend: 22, finish: 16, ..Mix::JOBS };
 pub(super) const ADMIN: Mix = Mix { admin: 30, ..Mix::JOBS };
 pub(super) const FILES: Mix = Mix { admin: 14, ..Mix::JOBS };
+pub(super) const DYNAMIC: Mix = Mix { admin: 20, node: 4, ..Mix::JOBS };
+
+/// Partitions on a controller that starts anew now and then. Its first backfill cycle comes after the
+/// first round of pings: with as many seconds to both, chance says which is first.
+pub(super) fn restarted(dice: &mut Dice) -> Site {
+    let mut site = partitions(dice);
+    for word in site.scheduler.iter_mut().filter(|word| word.starts_with("bf_interval")) {
+        *word = "bf_interval=7".into();
+    }
+    site
+}
+
+/// Schedulers in another rhythm, and jobs that are too young to hold others back.
+pub(super) fn rhythms(dice: &mut Dice) -> Site {
+    let mut site = partitions(dice);
+    // A main scheduler that looks seldom has no backfill beside it: chance would say which is first.
+    let main: &[&str] = &["sched_interval=3", "sched_min_interval=2000000", "batch_sched_delay=2"];
+    let backfill: &[&str] = &[
+        "bf_interval=8",
+        "bf_min_age_reserve=6000",
+        "bf_min_age_reserve=1",
+        "bf_max_job_start=2",
+        "bf_resolution=300",
+        "bf_window=120",
+    ];
+    let builtin = dice.percent(35);
+    let words = if builtin { main } else { backfill };
+    if builtin {
+        site = site.param("SchedulerType=sched/builtin");
+    }
+    for _ in 0..dice.between(1, 3) {
+        let word = dice.pick(words);
+        let key = word.split('=').next().unwrap_or_default();
+        site.scheduler.retain(|other| other.split('=').next() != Some(key));
+        site.scheduler.push(word.to_owned());
+    }
+    site
+}
+
+/// Nodes of which no file knows come and go with their slurmds.
+pub(super) fn dynamic(dice: &mut Dice) -> Site {
+    let mut site = uneven(dice).param("MaxNodeCount=16");
+    site.last = vec!["NodeSet=dyn Feature=dyn".into()];
+    site.partition("dyn Nodes=dyn").partition("high PriorityTier=2")
+}
+
+pub(super) fn dynamic_nodes(dice: &mut Dice, site: &Site, seen: &View) -> String {
+    let node = dice.pick(&["d1", "d2", "d3"]);
+    match dice.below(12) {
+        0 => "reconfigure".into(),
+        1 => "restart".into(),
+        2 => format!("scontrol delete NodeName={}", site.any_node(dice)),
+        3 => format!("scontrol update NodeName={} Weight=7", site.any_node(dice)),
+        _ if seen.things.contains_key(&format!("node {node}")) => {
+            format!("scontrol delete NodeName={node}")
+        }
+        _ => {
+            let feature = dice.pick(&[" Feature=dyn", " Feature=dyn,fast", ""]);
+            let (sockets, cores) = (dice.between(1, 2), dice.between(1, 4));
+            let cpus = sockets * cores;
+            format!(
+                "dynamic_slurmd {node} CPUs={cpus} Sockets={sockets} CoresPerSocket={cores} \
+                 RealMemory=8000{feature}"
+            )
+        }
+    }
+}
 
 /// Boards of sockets.
 pub(super) fn boards(dice: &mut Dice) -> Site {

@@ -47,7 +47,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "begins", about: "begin times", submit: more::begins, mix: more::WAITS, ..Family::BASE },
     Family { name: "builtin", about: "sched/builtin", site: more::builtin, submit: in_partitions, ..Family::BASE },
     Family { name: "depths", about: "limits of what a cycle looks at", site: more::depths, submit: timed, ..Family::BASE },
-    Family { name: "changes", about: "nodes, partitions and slurm.conf changed", site: partitions, submit: in_partitions, mix: corners::FILES, admin: admin::anything, ..Family::BASE },
+    Family { name: "changes", about: "nodes, partitions and slurm.conf changed", site: corners::restarted, submit: in_partitions, mix: corners::FILES, admin: admin::anything, ..Family::BASE },
     Family { name: "backfill", about: "time limits that let small jobs pass", submit: timed, ..Family::BASE },
     Family { name: "boards", about: "boards, sockets and threads", site: corners::boards, submit: more::tasks, ..Family::BASE },
     Family { name: "gpu_cores", about: "GPUs near cores, enforce-binding", site: corners::gpu_cores, submit: corners::near_gpus, ..Family::BASE },
@@ -63,7 +63,9 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "suspends", about: "suspend and resume", site: uneven, mix: corners::SUSPENDS, ..Family::BASE },
     Family { name: "partition_admin", about: "partitions updated, created and deleted", site: partitions, submit: more::users, mix: corners::ADMIN, admin: admin::partitions, ..Family::BASE },
     Family { name: "node_admin", about: "weights, features, generic resources and states of nodes updated", site: more::gpu_features, submit: more::gpus_or_features, mix: corners::ADMIN, admin: admin::nodes, ..Family::BASE },
-    Family { name: "files", about: "slurm.conf changed, then reconfigure or restart", site: partitions, submit: in_partitions, mix: corners::FILES, admin: admin::files, ..Family::BASE },
+    Family { name: "files", about: "slurm.conf changed, then reconfigure or restart", site: corners::restarted, submit: in_partitions, mix: corners::FILES, admin: admin::files, ..Family::BASE },
+    Family { name: "rhythms", about: "how often schedulers look, bf_min_age_reserve, bf_window, bf_resolution", site: corners::rhythms, submit: corners::quota_jobs, ..Family::BASE },
+    Family { name: "dynamic", about: "nodes that come with slurmd -Z and are deleted, NodeSet by feature", site: corners::dynamic, submit: in_partitions, mix: corners::DYNAMIC, admin: corners::dynamic_nodes, ..Family::BASE },
     Family { name: "external", about: "nodes without slurmd, jobs without script (26.05)", site: external::site, submit: external::jobs, mix: external::MIX, admin: external::admin, release: Some(Release::V26_05) },
 ];
 

@@ -41,6 +41,7 @@ pub fn judge(case: &Case) -> Result<Judgement, NotModelled> {
         // Between a change and the schedulers' next look, neither side knows what will come of it.
         if step.operation.starts_with("wait") {
             judgement.compare_waiting(case.within, record, &model);
+            judgement.compare_nodes(case.within, record, &model);
         }
         last = (record.view.clone(), model);
     }
@@ -51,8 +52,12 @@ pub fn judge(case: &Case) -> Result<Judgement, NotModelled> {
 impl Judgement {
     /// What waits on both sides: expected starts and priorities.
     fn compare_waiting(&mut self, within: u64, record: &Record, model: &View) {
-        for (job, slurm) in &record.view.things {
+        for (job, slurm) in record.view.things.iter().filter(|(name, _)| name.starts_with("job ")) {
             let at = format!("at {} s {job}", record.seen_ms / 1000);
+            let (one, other) = (record.view.get(job, "state"), model.get(job, "state"));
+            if one != other {
+                self.wrong.push(format!("{at} is {one}, in the model {other}"));
+            }
             let both_wait = |key| model.get(job, "state") == "PENDING" && slurm.contains_key(key);
             if both_wait("expected") {
                 self.compare_time(
@@ -73,8 +78,27 @@ impl Judgement {
         }
     }
 
+    /// Which state nodes are in, and since when they are given up.
+    fn compare_nodes(&mut self, within: u64, record: &Record, model: &View) {
+        for node in record.view.things.keys().filter(|name| name.starts_with("node ")) {
+            let at = format!("at {} s {node}", record.seen_ms / 1000);
+            let (one, other) = (record.view.get(node, "state"), model.get(node, "state"));
+            if one != other {
+                self.wrong.push(format!("{at} is {one}, in the model {other}"));
+            }
+            self.compare_time(
+                within,
+                &format!("{at} is given up"),
+                (&record.view, model),
+                node,
+                "lost",
+            );
+        }
+    }
+
     fn compare_end(&mut self, within: u64, slurm: &View, model: &View) {
-        for job in slurm.things.keys() {
+        let is_job = |name: &&String| name.starts_with("job ");
+        for job in slurm.things.keys().filter(is_job) {
             let (one, other) = (slurm.get(job, "state"), model.get(job, "state"));
             if one != other {
                 self.wrong.push(format!("{job} is {one} in the end, in the model {other}"));
@@ -89,7 +113,8 @@ impl Judgement {
                 );
             }
         }
-        for job in model.things.keys().filter(|job| !slurm.things.contains_key(*job)) {
+        let forgotten = |job: &&String| !slurm.things.contains_key(*job);
+        for job in model.things.keys().filter(is_job).filter(forgotten) {
             self.wrong.push(format!("{job} is forgotten in the end, in the model it isn't"));
         }
         self.compare_order(slurm, model);

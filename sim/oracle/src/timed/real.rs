@@ -12,7 +12,11 @@ const LOOK: &str = "export SLURM_TIME_FORMAT=%s
 date +%s.%N
 scontrol -a -o show jobs
 echo --
-grep -q PriorityWeight /etc/slurm/slurm.conf && sprio -h -l";
+grep -q PriorityWeight /etc/slurm/slurm.conf && sprio -h -l
+echo --";
+
+/// What is asked as well where a case is about slurmds.
+const LOOK_AT_NODES: &str = "scontrol -a -o show nodes";
 
 /// The second in which slurmctld began to look at its queue and at limits. With a fast clock this is
 /// a while after it was started.
@@ -25,10 +29,12 @@ pub fn record(options: &LabOptions, case: &Case) -> Result<Case, LabError> {
     let mut lab = Lab::start(&with_accounting(&options, case), &case.cluster)?;
     let boot = lab.run(BEGAN)?;
     let boot: u64 = boot.trim().parse().unwrap_or(0);
+    let about_slurmds = case.cluster.slurm_conf.contains("SlurmdTimeout");
+    let nodes = if about_slurmds { LOOK_AT_NODES } else { "" };
     let mut done = Case { epoch: boot, steps: vec![], ..case.clone() };
     for Step { operation, .. } in &case.steps {
         let typed = command(&mut lab.plumbing, operation)?;
-        let said = lab.run(&format!("date +%s.%N\n{typed}\n{LOOK}\n"))?;
+        let said = lab.run(&format!("date +%s.%N\n{typed}\n{LOOK}\n{nodes}\n"))?;
         let (asked, rest) = said.split_once('\n').unwrap_or_default();
         let (answer, rest) = split_answer(operation, rest);
         let (seen, rest) = rest.split_once('\n').unwrap_or_default();
@@ -60,7 +66,8 @@ fn with_accounting(options: &LabOptions, case: &Case) -> LabOptions {
 }
 
 fn read(said: &str, boot: u64) -> View {
-    let (jobs, priorities) = said.split_once("--\n").unwrap_or((said, ""));
+    let (jobs, rest) = said.split_once("--\n").unwrap_or((said, ""));
+    let (priorities, nodes) = rest.split_once("--\n").unwrap_or((rest, ""));
     let mut view = View::default();
     for line in jobs.lines().filter(|line| line.starts_with("JobId=")) {
         put_job(line, boot, &mut view);
@@ -68,7 +75,22 @@ fn read(said: &str, boot: u64) -> View {
     for line in priorities.lines() {
         super::put_priority(line, &mut view);
     }
+    for line in nodes.lines().filter(|line| line.starts_with("NodeName=")) {
+        put_node(line, boot, &mut view);
+    }
     view
+}
+
+/// A node's state, and since when it is given up.
+fn put_node(line: &str, boot: u64, view: &mut View) {
+    let get = |key: &str| value(line, key).unwrap_or_default();
+    let node = format!("node {}", get("NodeName"));
+    let reason = line.split("Reason=Not responding [").nth(1);
+    let second = reason.and_then(|text| text.split(['@', ']']).nth(1)?.parse::<u64>().ok());
+    if let Some(second) = second {
+        view.set(&node, "lost", second.saturating_sub(boot).to_string());
+    }
+    view.set(&node, "state", get("State"));
 }
 
 fn put_job(line: &str, boot: u64, view: &mut View) {

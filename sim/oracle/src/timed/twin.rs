@@ -1,6 +1,6 @@
 //! The model's side: what it did, and in which second.
 
-use drawbridge_sim::{Job, JobState, Slurmctld, Time};
+use drawbridge_sim::{Job, JobState, Node, Slurmctld, Time};
 
 use crate::view::View;
 
@@ -13,7 +13,19 @@ pub(super) fn look(ctld: &Slurmctld, now: Time) -> View {
     for row in ctld.sprio(now) {
         super::put_priority(&row.to_string(), &mut view);
     }
+    for node in ctld.nodes() {
+        put_node(node, &mut view);
+    }
     view
+}
+
+fn put_node(node: &Node, view: &mut View) {
+    let name = format!("node {}", node.name());
+    let lost = node.reason.as_ref().filter(|reason| reason.text == "Not responding");
+    if let Some(reason) = lost {
+        view.set(&name, "lost", (reason.at.as_ms() / 1000).to_string());
+    }
+    view.set(&name, "state", node.state().scontrol());
 }
 
 fn put_job(job: &Job, view: &mut View) {

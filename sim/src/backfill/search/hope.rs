@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Only for those who don't look at plans: see [`Slurmctld::hide_plans`]. Room only shrinks in a cycle,
-//! so whoever has too little now never gets enough. What a plan leaves behind for the next cycle is
+//! so whoever has too little now never gets enough: the last ■ is looked for from the end, and again
+//! now and then, because it may be one no more. What a plan leaves behind for the next cycle is
 //! whether any node is shown as planned, so a cycle goes on until that is known.
 
 use std::collections::btree_set;
@@ -14,11 +15,18 @@ use std::collections::btree_set;
 use super::{Cycle, Quest, QueueKey, Share};
 use crate::{Slurmctld, census::Kind};
 
-/// Who is the next that could start now.
+/// Whether the last one that could start still could is asked so often in a cycle, or for every job of
+/// a short queue.
+const QUESTIONS: usize = 32;
+
+/// Who is the last that could start now.
 pub(in crate::backfill) struct Hope<'a> {
-    /// The queue from there on.
-    next: btree_set::Iter<'a, QueueKey>,
-    could: Option<QueueKey>,
+    /// The queue before that one.
+    before: btree_set::Iter<'a, QueueKey>,
+    last: Option<QueueKey>,
+    /// Jobs from one question to the next, and until the next.
+    step: usize,
+    patience: usize,
 }
 
 impl<'a> Hope<'a> {
@@ -26,19 +34,26 @@ impl<'a> Hope<'a> {
     /// licences.
     pub(in crate::backfill) fn of(ctld: &'a Slurmctld) -> Option<Self> {
         let stops = ctld.plans_hidden && !ctld.params().backfill.licenses && !ctld.rows.matters();
-        let mut next = ctld.queue.iter();
-        stops.then(|| Self { could: next.next().copied(), next })
+        let mut before = ctld.queue.iter();
+        let step = ctld.queue.len() / QUESTIONS;
+        stops.then(|| Self { last: before.next_back().copied(), before, step, patience: 0 })
     }
 
     /// Whether neither the job at `key` nor anybody behind it starts in this cycle, and what it
     /// leaves behind is known.
     pub(in crate::backfill) fn is_over(&mut self, cycle: &mut Cycle<'_>, key: QueueKey) -> bool {
-        while let Some(could) = self.could {
-            if key <= could && cycle.may_start(could) {
+        if self.last.is_some_and(|last| key <= last) && 0 < self.patience {
+            self.patience -= 1;
+            return false;
+        }
+        self.patience = self.step;
+        while let Some(last) = self.last.filter(|last| key <= *last) {
+            if cycle.may_start(last) {
                 return false;
             }
-            self.could = self.next.next().copied();
+            self.last = self.before.next_back().copied();
         }
+        self.last = None;
         cycle.knows_whether_nodes_are_planned()
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Sizes<'a> {
 
     /// The runs of nodes on offer, in order. Counts the offers.
     pub(super) fn runs(&mut self, open: &IndexSet) -> Vec<Run> {
-        let mut runs = vec![];
+        let mut runs = Vec::with_capacity(8);
         for (first, last) in open.stretches() {
             match self.only {
                 Some(size) => self.even_run(first, last, size, &mut runs),

@@ -1,56 +1,84 @@
 //! A Slurm job.
 
-use drawbridge_scenarios::{Frame, JobRow, PodRow, Subject};
+use drawbridge_scenarios::{JobRow, PodRow, Subject};
 use drawbridge_sim::Time;
 
 use super::{
     Explanation,
     pod::{phases, pod_subjects},
-    waiting::{count, job_why},
+    remedy,
+    waiting::{asks, job_why},
 };
-use crate::model::moment;
+use crate::model::{moment, scene::Scene};
 
 /// Explains a job.
-pub(super) fn job(frame: &Frame, now: Time, job: &JobRow) -> Explanation {
-    let is_its = |pod: &&PodRow| pod.job_id == Some(job.job_id);
-    let pods: Vec<&PodRow> = frame.pods.iter().filter(is_its).collect();
+pub(super) fn job(scene: Scene<'_>, job: &JobRow) -> Explanation {
+    let pods: Vec<&PodRow> = scene.pods_of(job.job_id).collect();
     Explanation {
         title: format!("job {} {}", job.job_id, job.name),
-        why: why(frame, now, job),
-        facts: facts(job, &pods),
+        why: why(scene, job),
+        needs: remedy::needs(scene, job),
+        facts: facts(scene, job, &pods),
         subjects: match pods.is_empty() {
             true => vec![Subject::Job(job.job_id)],
             false => pod_subjects(&pods),
         },
-        chain: Vec::new(),
+        ..Explanation::default()
     }
 }
 
-fn why(frame: &Frame, now: Time, job: &JobRow) -> Vec<String> {
-    let ago = |at| moment::kubectl(now - at);
+fn why(scene: Scene<'_>, job: &JobRow) -> Vec<String> {
+    let ago = |at| moment::kubectl(scene.now - at);
     match (job.start_ms, job.end_ms) {
-        (None, None) => job_why(frame, job),
+        (None, None) => job_why(scene, job),
         (_, Some(at)) => vec![format!("It ended {} ago as {}.", ago(at), job.state)],
-        (Some(at), None) => vec![format!("It has held {} for {}.", job.nodes, ago(at))],
+        (Some(at), None) => {
+            let mut why = vec![format!("It has held {} for {}.", job.nodes, ago(at))];
+            let past = "Backfill started it past a job that waits: it may not delay that one.";
+            why.extend(job.backfilled.then(|| past.to_owned()));
+            why.extend(job.time_limit_ms.map(|limit| {
+                format!("Its limit ends it at {} at the latest.", scene.stamp(at + limit))
+            }));
+            why
+        }
     }
 }
 
-fn facts(job: &JobRow, pods: &[&PodRow]) -> Vec<(&'static str, String)> {
-    let cpus = count(usize::try_from(job.cpus).unwrap_or(usize::MAX), "CPU");
+fn facts(scene: Scene<'_>, job: &JobRow, pods: &[&PodRow]) -> Vec<(&'static str, String)> {
     let mut facts = vec![("state", job.state.clone())];
     facts.extend(job.reason.clone().map(|reason| ("reason", reason)));
     facts.push(("name", job.name.clone()));
     facts.push(("user", job.user.clone()));
     facts.extend(job.account.clone().map(|account| ("account", account)));
+    facts.extend(job.qos.clone().map(|qos| ("QOS", qos)));
     facts.push(("partition", job.partition.clone()));
-    facts.push(("asks", format!("{cpus}, priority {}", job.priority)));
+    facts.push(("asks", format!("{}, {}", asks(job), limit(job))));
+    facts.push(("priority", priority(job)));
     facts.extend((!job.nodes.is_empty()).then(|| ("nodes", job.nodes.clone())));
-    facts.push(("submitted", job.submit_ms.to_string()));
-    facts.extend(job.start_ms.map(|at| ("started", at.to_string())));
-    facts.extend(job.end_ms.map(|at| ("ended", at.to_string())));
+    facts.push(("submitted", scene.stamp(job.submit_ms)));
+    facts.extend(job.expected_start_ms.map(|at| ("expected", scene.stamp(at))));
+    facts.extend(job.start_ms.map(|at| ("started", scene.stamp(at))));
+    facts.extend(job.end_ms.map(|at| ("ended", scene.stamp(at))));
     facts.extend(job.exit_code.clone().map(|code| ("exit code", code)));
     facts.push(("stands for", stands_for(job, pods)));
     facts
+}
+
+fn limit(job: &JobRow) -> String {
+    match job.time_limit_ms {
+        Some(limit) => format!("for {} at most", moment::squeue(limit)),
+        None => "without a time limit".to_owned(),
+    }
+}
+
+/// `1043 = age 43 + partition 1000`.
+fn priority(job: &JobRow) -> String {
+    let parts: Vec<String> =
+        job.factors.iter().map(|(name, worth)| format!("{name} {worth}")).collect();
+    match parts.is_empty() {
+        true => job.priority.to_string(),
+        false => format!("{} = {}", job.priority, parts.join(" + ")),
+    }
 }
 
 fn stands_for(job: &JobRow, pods: &[&PodRow]) -> String {

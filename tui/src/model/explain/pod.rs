@@ -1,60 +1,75 @@
-//! A pod, or a gang of them.
+//! A pod.
 
 use std::collections::BTreeMap;
 
-use drawbridge_scenarios::{Frame, JobRow, NodeRow, PodRow, Subject};
-use drawbridge_sim::Time;
+use drawbridge_scenarios::{JobRow, NodeRow, PodRow, Subject};
 
 use super::{
-    Explanation, both_names, find_job,
+    Explanation, both_names,
     job::job_line,
+    remedy,
     waiting::{job_why, some_of},
 };
-use crate::model::moment;
+use crate::model::{
+    gang::{gang, gang_of, waits_at_barrier},
+    moment,
+    scene::{Scene, phase},
+};
 
 /// Explains a pod.
-pub(super) fn pod(frame: &Frame, now: Time, pod: &PodRow) -> Explanation {
-    let job = pod.job_id.and_then(|id| find_job(frame, id));
+pub(super) fn pod(scene: Scene<'_>, pod: &PodRow) -> Explanation {
+    let job = pod.job_id.and_then(|id| scene.job(id)).map(|(_, job)| job);
     let mut facts = vec![("phase", phase(pod).to_owned())];
     facts.extend(pod.reason.clone().map(|reason| ("reason", reason)));
     facts.extend(pod.message.clone().map(|message| ("message", message)));
     facts.extend(pod.node.as_ref().map(|node| ("node", both_names(node, pod.slurm_node.as_ref()))));
-    facts.extend(pod.gang.clone().map(|gang| ("gang", gang)));
+    facts.extend(gang_of(pod).map(|gang| ("gang", gang)));
+    facts.extend(pod.mpi.as_ref().and_then(|mpi| mpi.barrier.clone()).map(|it| ("barrier", it)));
     facts.extend(pod.owner.clone().map(|owner| ("owner", owner)));
     facts.push(("scheduler", pod.scheduler.clone()));
-    facts.extend(job.map(|job| ("job", job_line(now, job))));
-    facts.push(("age", moment::kubectl(now - pod.created_ms)));
+    facts.extend(job.map(|job| ("job", job_line(scene.now, job))));
+    facts.push(("age", moment::kubectl(scene.now - pod.created_ms)));
     Explanation {
         title: format!("pod {}/{}", pod.namespace, pod.name),
-        why: pod_why(frame, pod, job),
+        why: pod_why(scene, pod, job),
+        needs: job.map(|job| remedy::needs(scene, job)).unwrap_or_default(),
         facts,
         subjects: pod_subjects(&[pod]),
-        chain: Vec::new(),
+        ..Explanation::default()
     }
 }
 
-/// What the pod shows as its phase: as kubectl, a pod that is going says so.
-pub(crate) fn phase(pod: &PodRow) -> &str {
-    match pod.terminating && pod.phase != "Deleted" {
-        true => "Terminating",
-        false => &pod.phase,
-    }
-}
-
-fn pod_why(frame: &Frame, pod: &PodRow, job: Option<&JobRow>) -> Vec<String> {
+/// Why a pod is as it is.
+pub(super) fn pod_why(scene: Scene<'_>, pod: &PodRow, job: Option<&JobRow>) -> Vec<String> {
     if pod.phase != "Pending" {
-        return vec![pod_is(pod)];
+        return pod_is(scene, pod);
     }
     match (&pod.node, job) {
         (Some(node), _) => {
             vec![format!("It is bound to {node}; its containers have yet to start.")]
         }
-        (None, Some(job)) => job_why(frame, job),
-        (None, None) => without_job(frame, pod),
+        (None, Some(job)) => job_why(scene, job),
+        (None, None) => without_job(scene, pod),
     }
 }
 
-fn pod_is(pod: &PodRow) -> String {
+fn pod_is(scene: Scene<'_>, pod: &PodRow) -> Vec<String> {
+    let mut is = vec![place(pod)];
+    if waits_at_barrier(pod)
+        && let Some(name) = gang_of(pod)
+        && let Some(gang) = gang(scene, &pod.namespace, &name)
+    {
+        let missing = some_of(gang.waits_for(pod).into_iter().map(str::to_owned));
+        is.push(match missing.is_empty() {
+            true => "It waits at its first barrier for ranks that don't exist yet.".to_owned(),
+            false => format!("It waits at its first barrier for {}.", missing.join(", ")),
+        });
+    }
+    is
+}
+
+/// Where a pod is, in one sentence.
+pub(super) fn place(pod: &PodRow) -> String {
     match (phase(pod), &pod.node) {
         ("Terminating", _) => "It is being deleted and may still hold its node.".to_owned(),
         ("Running", Some(node)) => format!("It runs on {node}."),
@@ -65,7 +80,7 @@ fn pod_is(pod: &PodRow) -> String {
     }
 }
 
-fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
+fn without_job(scene: Scene<'_>, pod: &PodRow) -> Vec<String> {
     let no_job = match pod.gang {
         Some(_) => "Slurm has no job for its gang yet.".to_owned(),
         None => format!("Its scheduler is `{}`; no Slurm job stands for it.", pod.scheduler),
@@ -76,55 +91,21 @@ fn without_job(frame: &Frame, pod: &PodRow) -> Vec<String> {
     };
     // Slurm's own jobs are no answer where Slurm wasn't asked.
     if pod.gang.is_none() && pod.scheduler == "default-scheduler" {
-        why.extend(bound(frame));
+        why.extend(bound(scene));
     }
-    if frame.bridge_up == Some(false) {
+    if scene.bridge_up() == Some(false) {
         why.push("The bridge is down: nothing is submitted or bound until it is back.".to_owned());
     }
     why
 }
 
 /// Which pods are on which nodes.
-fn bound(frame: &Frame) -> Option<String> {
-    let on = |node: &NodeRow| {
-        let name = node.name.clone();
-        node.pods.clone().into_iter().map(move |pod| format!("{pod} on {name}"))
+fn bound(scene: Scene<'_>) -> Option<String> {
+    let on = |node: &'_ NodeRow| -> Vec<String> {
+        node.pods.iter().map(|pod| format!("{pod} on {}", node.name)).collect()
     };
-    let pods = some_of(frame.nodes.iter().flat_map(on).collect());
+    let pods = some_of(scene.nodes().flat_map(|(_, node)| on(node)));
     (!pods.is_empty()).then(|| format!("Bound now: {}.", pods.join(", ")))
-}
-
-/// Explains a gang, if it has pods now.
-pub(super) fn gang(frame: &Frame, now: Time, namespace: &str, name: &str) -> Option<Explanation> {
-    let is = |pod: &&PodRow| pod.namespace == namespace && pod.gang.as_deref() == Some(name);
-    let members: Vec<&PodRow> = frame.pods.iter().filter(is).collect();
-    let first = members.first()?;
-    let job = members.iter().find_map(|pod| pod.job_id).and_then(|id| find_job(frame, id));
-    let waits = members.iter().find(|pod| pod.phase == "Pending" && pod.node.is_none());
-    let why = match waits {
-        Some(pod) => pod_why(frame, pod, job),
-        None => gang_is(&members),
-    };
-    let mut facts = vec![("pods", phases(&members))];
-    facts.extend(waits.unwrap_or(first).message.clone().map(|message| ("message", message)));
-    facts.extend(job.map(|job| ("job", job_line(now, job))));
-    Some(Explanation {
-        title: format!("gang {namespace}/{name}"),
-        why,
-        facts,
-        subjects: pod_subjects(&members),
-        chain: Vec::new(),
-    })
-}
-
-/// Where its members stand: one sentence if it is the same for all.
-fn gang_is(members: &[&PodRow]) -> Vec<String> {
-    let mut each: Vec<String> = members.iter().map(|pod| pod_is(pod)).collect();
-    each.dedup();
-    match each.as_slice() {
-        [same] if 1 < members.len() => vec![format!("All {}: {same}", members.len())],
-        _ => members.iter().map(|pod| format!("{}: {}", pod.name, pod_is(pod))).collect(),
-    }
 }
 
 /// `3 Pending, 1 Running`.

@@ -2,13 +2,16 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use drawbridge_scenarios::{Frame, JobRow, NodeRow};
+use drawbridge_scenarios::{JobRow, NodeRow};
 use drawbridge_sim::JobId;
 
-use super::find_job;
+use crate::model::{
+    moment::kubectl,
+    scene::{Scene, is_usable, is_waiting},
+};
 
 /// Why a job waits, who is before it, and who holds what it could run on.
-pub(crate) fn job_why(frame: &Frame, job: &JobRow) -> Vec<String> {
+pub(crate) fn job_why(scene: Scene<'_>, job: &JobRow) -> Vec<String> {
     let reason = job.reason.as_deref().unwrap_or("None");
     let id = job.job_id;
     if job.end_ms.is_some() {
@@ -17,22 +20,47 @@ pub(crate) fn job_why(frame: &Frame, job: &JobRow) -> Vec<String> {
     if job.start_ms.is_some() {
         return vec![format!("Job {id} has its nodes ({}); the pods follow.", job.nodes)];
     }
-    let asks = count(usize::try_from(job.cpus).unwrap_or(usize::MAX), "CPU");
     let mut why = vec![
-        format!("Job {id} waits: {reason}. {}", reason_means(reason)),
-        format!("It asks for {asks} in {}, with priority {}.", job.partition, job.priority),
+        format!("Job {id} waits: {reason}. {}", reason_means(reason)).trim_end().to_owned(),
+        format!("It asks for {} in {}, with priority {}.", asks(job), job.partition, job.priority),
     ];
-    let before = queued_before(frame, job);
+    why.extend(job.dependency.as_ref().map(|on| format!("It depends on {on}.")));
+    let before = queued_before(scene, job);
     if !before.is_empty() {
         why.push(format!("Before it in {}: {}.", job.partition, before.join(", ")));
     }
-    why.extend(holders(frame, &frame.nodes));
-    why.extend(unusable(&frame.nodes));
-    why.push(free(frame));
-    if frame.bridge_up == Some(false) && job.bridged {
+    let nodes: Vec<&NodeRow> = nodes_of(scene, job).collect();
+    why.extend(holders(scene, &nodes));
+    why.extend(unusable(&nodes));
+    why.push(free(&nodes));
+    why.extend(job.expected_start_ms.map(|at| {
+        let away = at.since(scene.now);
+        format!("Slurm expects to start it at {}, in {}.", scene.stamp(at), kubectl(away))
+    }));
+    if scene.bridge_up() == Some(false) && job.bridged {
         why.push("The bridge is down: it won't bind pods until it is back.".to_owned());
     }
     why
+}
+
+/// What a job asks for: `16 CPUs on 4 nodes`.
+pub(crate) fn asks(job: &JobRow) -> String {
+    let cpus = count(job.cpus as usize, "CPU");
+    match job.min_nodes {
+        0 | 1 => cpus,
+        nodes => format!("{cpus} on {}", count(nodes as usize, "node")),
+    }
+}
+
+/// The nodes of a job's partitions; all of Slurm's where nobody says which those are.
+pub(crate) fn nodes_of<'a>(scene: Scene<'a>, job: &JobRow) -> impl Iterator<Item = &'a NodeRow> {
+    let mut names = job.partition.split(',').map(str::to_owned).collect::<Vec<_>>();
+    names.sort();
+    let is_its = move |node: &&NodeRow| {
+        let its = |name: &String| names.binary_search(name).is_ok();
+        node.slurm_name.is_some() && (node.partitions.is_empty() || node.partitions.iter().any(its))
+    };
+    scene.nodes().map(|(_, node)| node).filter(is_its)
 }
 
 /// Slurm's reason in plain words.
@@ -48,9 +76,13 @@ fn reason_means(reason: &str) -> &'static str {
         "PartitionDown" | "PartitionInactive" => "Its partition takes no jobs now.",
         "PartitionNodeLimit" => "It asks for more nodes than its partition has or allows.",
         "PartitionTimeLimit" => "It asks for more time than its partition allows.",
-        "ReqNodeNotAvail" => "A node that it needs is down, drained or reserved.",
+        "Reservation" => "Its reservation hasn't begun, or has no room.",
         "Licenses" => "The licences that it needs are in use.",
+        "JobArrayTaskLimit" => "As many tasks of its array run as may.",
         "None" => "Slurm hasn't looked at it yet.",
+        down if down.starts_with("ReqNodeNotAvail") => {
+            "A node that it needs is down, drained or reserved."
+        }
         limit if limit.starts_with("QOS") || limit.starts_with("Assoc") => {
             "A limit of its account or QOS is reached."
         }
@@ -58,18 +90,18 @@ fn reason_means(reason: &str) -> &'static str {
     }
 }
 
-fn queued_before(frame: &Frame, job: &JobRow) -> Vec<String> {
-    let waits = |other: &&JobRow| other.start_ms.is_none() && other.end_ms.is_none();
+fn queued_before(scene: Scene<'_>, job: &JobRow) -> Vec<String> {
     let earlier = |other: &&JobRow| {
-        other.partition == job.partition
+        is_waiting(other)
+            && other.partition == job.partition
             && (job.priority, other.job_id) < (other.priority, job.job_id)
     };
-    let names = frame.jobs.iter().filter(waits).filter(earlier);
-    some_of(names.map(|other| format!("job {} {}", other.job_id, other.name)).collect())
+    let names = scene.jobs().map(|(_, job)| job).filter(earlier);
+    some_of(names.map(|other| format!("job {} {}", other.job_id, other.name)))
 }
 
-/// One sentence per job that holds CPUs, the largest first.
-pub(crate) fn holders(frame: &Frame, nodes: &[NodeRow]) -> Vec<String> {
+/// One sentence per job that holds something of these nodes, the largest first.
+pub(crate) fn holders(scene: Scene<'_>, nodes: &[&NodeRow]) -> Vec<String> {
     let mut held: BTreeMap<JobId, (usize, usize, Vec<&str>)> = BTreeMap::new();
     for node in nodes {
         let cpus = node.cpu_holders.iter().flatten().map(|id| (*id, 1, 0));
@@ -85,48 +117,38 @@ pub(crate) fn holders(frame: &Frame, nodes: &[NodeRow]) -> Vec<String> {
     let mut held: Vec<_> = held.into_iter().collect();
     held.sort_by_key(|(id, (cpus, ..))| (Reverse(*cpus), *id));
     let sentences = held.into_iter().map(|(id, (cpus, gpus, nodes))| {
-        let name = find_job(frame, id).map(|job| format!(" {}", job.name)).unwrap_or_default();
+        let name = scene.job(id).map(|(_, job)| format!(" {}", job.name)).unwrap_or_default();
         let gpus = match gpus {
             0 => String::new(),
             n => format!(" and {}", count(n, "GPU")),
         };
-        let nodes = some_of(nodes.into_iter().map(str::to_owned).collect());
-        format!("Job {id}{name} holds {}{gpus} on {}.", count(cpus, "CPU"), nodes.join(", "))
+        let nodes = some_of(nodes.into_iter().map(str::to_owned)).join(", ");
+        format!("Job {id}{name} holds {}{gpus} on {nodes}.", count(cpus, "CPU"))
     });
-    some_of(sentences.collect())
+    some_of(sentences)
 }
 
 /// One sentence per node of Slurm's that takes no new work.
-pub(crate) fn unusable(nodes: &[NodeRow]) -> Vec<String> {
-    let off = nodes.iter().filter(|node| node.slurm_name.is_some() && !usable(node));
+pub(crate) fn unusable(nodes: &[&NodeRow]) -> Vec<String> {
+    let off = nodes.iter().filter(|node| node.slurm_name.is_some() && !is_usable(node));
     let sentences = off.map(|node| {
         let reason = node.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let cordoned = if node.cordoned { ", cordoned" } else { "" };
         format!("Node {} takes no new work ({}{cordoned}{reason}).", node.name, node.state)
     });
-    some_of(sentences.collect())
+    some_of(sentences)
 }
 
-/// Whether Slurm would put a job there.
-pub(crate) fn usable(node: &NodeRow) -> bool {
-    let off = ["drain", "drng", "down", "fail", "maint", "boot", "unk", "comp*"];
-    node.slurm_name.is_some()
-        && !node.cordoned
-        && !off.iter().any(|state| node.state.starts_with(state))
-}
-
-fn free(frame: &Frame) -> String {
-    let nodes: Vec<&NodeRow> = frame.nodes.iter().filter(|node| usable(node)).collect();
-    let cpus: u32 = nodes.iter().map(|n| n.cpus.saturating_sub(n.cpus_alloc)).sum();
-    let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
-    let gpus: usize = nodes.iter().flat_map(|n| &n.gpu_holders).filter(|h| h.is_none()).count();
-    let idle = nodes.iter().filter(|n| n.cpus_alloc == 0).count();
-    format!(
-        "Free now: {}; {} and {} in all.",
-        count(idle, "whole node"),
-        count(cpus, "CPU"),
-        count(gpus, "GPU")
-    )
+fn free(nodes: &[&NodeRow]) -> String {
+    let nodes = nodes.iter().filter(|node| is_usable(node));
+    let (mut idle, mut cpus, mut gpus) = (0, 0, 0);
+    for node in nodes {
+        idle += usize::from(node.cpus_alloc == 0);
+        cpus += node.cpus.saturating_sub(node.cpus_alloc) as usize;
+        gpus += node.gpu_holders.iter().filter(|holder| holder.is_none()).count();
+    }
+    let (idle, cpus) = (count(idle, "whole node"), count(cpus, "CPU"));
+    format!("Free now: {idle}; {cpus} and {} in all.", count(gpus, "GPU"))
 }
 
 /// `1 GPU`, `2 GPUs`.
@@ -138,12 +160,13 @@ pub(crate) fn count(n: usize, what: &str) -> String {
 }
 
 /// The first few, and how many more there are.
-pub(crate) fn some_of(mut these: Vec<String>) -> Vec<String> {
+pub(crate) fn some_of(these: impl Iterator<Item = String>) -> Vec<String> {
     const FEW: usize = 5;
-    let more = these.len().saturating_sub(FEW);
-    these.truncate(FEW);
+    let mut these = these.fuse();
+    let mut few: Vec<String> = these.by_ref().take(FEW).collect();
+    let more = these.count();
     if 0 < more {
-        these.push(format!("and {more} more"));
+        few.push(format!("and {more} more"));
     }
-    these
+    few
 }
