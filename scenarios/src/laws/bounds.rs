@@ -27,6 +27,8 @@ const BINDING_WINDOW: Span = Span::secs(75);
 const DELETABLE: Span = Span::secs(60);
 /// From a job's start to its pods' binding, in a Slurm with few jobs.
 const PLACED: Span = Span::secs(15);
+/// How long that may take where the pod says what it waits for beside: a volume, a device, somebody who leaves.
+const HELD_UP: Span = Span::mins(11);
 /// So many jobs of ours make that a second longer.
 const CROWD: u64 = 1000;
 /// From a pod's creation to the first thing that the bridge does for it.
@@ -230,14 +232,15 @@ impl Bounds {
             Due::Ended(job, released, pods) => self.judge_ended(now, *job, *released, pods, api),
             Due::Served(key, uid) => self.judge_served(key, uid, api),
             Due::Explained(job) => self.judge_explained(now, *job, slurm, api),
-            Due::Placed(job, started) => self.judge_placed(*job, *started, slurm, api),
+            Due::Placed(job, started) => self.judge_placed(now, *job, *started, slurm, api),
             Due::Useless(job, ended) => self.judge_useless(*job, *ended, slurm, api),
         }
     }
 
     /// I11, if the job still is what it was when it started.
     fn judge_placed(
-        &self,
+        &mut self,
+        now: Time,
         job: JobId,
         started: Time,
         slurm: &Slurmctld,
@@ -251,6 +254,12 @@ impl Bounds {
                 && !pod.is_terminating()
                 && pod.at(&["spec", "schedulingGates"]).is_none()
         })?;
+        let pending = format!("Slurm job {job} is pending");
+        let says_more = pod.waits_because().is_some_and(|it| !it.starts_with(&pending));
+        if says_more && now < started + HELD_UP {
+            self.due.push(started + HELD_UP, Due::Placed(job, started));
+            return None;
+        }
         Some(format!("I11: job {job} runs, but its pod {} isn't bound", pod.key()))
     }
 
