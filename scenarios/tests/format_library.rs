@@ -117,7 +117,9 @@ fn the_api_server_takes_every_manifest() {
             let path = ObjectRef::of(object).unwrap().collection();
             let request = Request::new("admin", Method::Post, path).with_body(object.clone());
             let response = api.handle(Time::ZERO, &request, &mut NoWebhooks);
-            assert_eq!(response.status, 201, "{name}: {object}: {}", response.body);
+            // What a step puts back after another deleted it is still there.
+            let known = response.status == 409 && object["kind"] == "Node";
+            assert!(response.status == 201 || known, "{name}: {object}: {}", response.body);
         }
         let nodes: Vec<_> = api.list("nodes").collect();
         assert!(!nodes.is_empty(), "{name}");

@@ -141,7 +141,7 @@ fn a_running_gang_has_its_nodes_in_order() {
         "id": 4, "state": ["RUNNING"], "reason": null, "reasonText": null,
         "adminComment": "{\"pods\":[\"a/b\"]}", "submitTime": 1000, "startTime": 1001, "endTime": null,
         "allocation": [{"node": "n003", "cpus": 8}, {"node": "n004", "cpus": 8}],
-        "partition": "main",
+        "partition": "main", "cores": ["", ""], "gresDetail": [],
     }}});
     let outcome = decode(&SlurmRequest::Job(JobId(4)), 200, &body);
     assert_eq!(serde_json::to_value(outcome).unwrap(), expected);
@@ -160,7 +160,7 @@ fn a_waiting_job_has_a_reason_and_no_nodes() {
     let expected = json!({"Ok": {"jobs": [{
         "id": 9, "state": ["PENDING"], "reason": "Resources", "reasonText": null,
         "adminComment": "", "submitTime": 1000, "startTime": null, "endTime": null,
-        "allocation": [], "partition": "",
+        "allocation": [], "partition": "", "cores": [], "gresDetail": [],
     }]}});
     let outcome = decode(&SlurmRequest::Jobs, 200, &body);
     assert_eq!(serde_json::to_value(outcome).unwrap(), expected);

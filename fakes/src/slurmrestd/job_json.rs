@@ -190,6 +190,8 @@ fn end_time(job: &Job, start: Option<Time>) -> Option<Time> {
 
 fn request(map: &mut Map<String, Value>, version: Version, job: &Job) {
     let asked = &job.submission;
+    let listed =
+        |names: &[SlurmNode]| names.iter().map(SlurmNode::as_str).collect::<Vec<_>>().join(",");
     let hosts = |names: &[SlurmNode]| {
         let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
         fold_hostlist(&names)
@@ -208,7 +210,8 @@ fn request(map: &mut Map<String, Value>, version: Version, job: &Job) {
     };
     put!(map,
         "required_nodes": hosts(&asked.required_nodes),
-        "excluded_nodes": hosts(&asked.excluded_nodes),
+        // As it was given: a list over the wire is joined, and nobody folds it.
+        "excluded_nodes": listed(&asked.excluded_nodes),
         "features": asked.constraints.as_deref().unwrap_or(""),
         "shared": shared,
         "exclusive": exclusive,

@@ -180,7 +180,7 @@ PartitionName=old Nodes=ALL
         lab.now,
         config("SchedulerParameters=batch_sched_delay=0\nNodeName=a1 CPUs=4 RealMemory=1000\nNodeName=n[1-3] CPUs=4 RealMemory=1000\nPartitionName=main Nodes=ALL Default=YES\n"),
     );
-    assert_eq!(lab.sinfo(), "a1:unk n1:drain n2:down n3:mix");
+    assert_eq!(lab.sinfo(), "a1:unk n1:drain n2:down n3:unk");
     assert_eq!(lab.nodes_of(stays), "n3 1");
     assert!(lab.state_of(loses).starts_with("NODE_FAIL"), "{}", lab.state_of(loses));
     assert_eq!(lab.state_of(gone), "NODE_FAIL NodeDown");

@@ -108,7 +108,7 @@ fn a_submit_that_arrives_very_late_is_surplus_and_cancelled() {
     00:00:06.000     > submit k8s-pod-p: 1 x 4 CPUs, PerNode(1024), not on []
     00:00:06.000     > MergePatch pods/p {"metadata":{"finalizers":["scheduler.slinky.slurm.net/finalizer"],"labels":{"scheduler.slinky.slurm.net/slurm-jobid":"7"}}}
     00:00:10.000 < the lost submit arrives as job 8
-    00:00:35.000     > cancel job 8
+    00:00:11.000     > cancel job 8
     "#);
 }
 

@@ -17,7 +17,7 @@ fn cordon_drains_and_uncordon_resumes() {
     00:00:00.000 < node n1 unschedulable=true
     00:00:00.000     > Drain n1: slurm-bridge: Corresponding Kubernetes node (n1) is unschedulable
     00:00:01.000 < node n1 unschedulable=false
-    00:00:01.000     > Resume n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
+    00:00:01.000     > Undrain n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
     ");
 }
 
@@ -118,7 +118,7 @@ fn a_node_that_is_not_ready_for_long_is_drained_until_it_is_back() {
     00:01:30.000 < node n1 ready=Unknown
     00:02:30.000     > Drain n1: slurm-bridge: Corresponding Kubernetes node (n1) is not ready
     00:03:10.000 < node n1 ready=True
-    00:03:10.000     > Resume n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
+    00:03:10.000     > Undrain n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
     ");
 }
 
@@ -162,7 +162,7 @@ fn a_node_that_is_deleted_is_drained_and_resumed_when_it_comes_back() {
     insta::assert_snapshot!(town.dialogue(), @"
     00:00:00.000 < node n1 deleted
     00:00:00.000     > Drain n1: slurm-bridge: Corresponding Kubernetes node (n1) is gone
-    00:00:30.000     > Resume n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
+    00:00:30.000     > Undrain n1: slurm-bridge: Corresponding Kubernetes node (n1) is schedulable
     ");
 }
 
