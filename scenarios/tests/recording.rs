@@ -200,7 +200,13 @@ fn rows_have_the_fields_that_the_version_says() {
         fields(&frame.nodes[0]),
         fields(film.ending().unwrap()),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @"
+    boundMs conditions createdMs finishedMs gang jobId labels message mpi name namespace node owner phase rank reason scheduler slurmNode startedMs terminating uid
+    barrier met program ranks
+    account backfilled bridged cpus dependency endMs exitCode expectedStartMs factors jobId minNodes name nodes partition priority qos reason startMs state submitMs tasks timeLimitMs user
+    conditions cordoned cpuHolders cpus cpusAlloc gpuHolders gres gresAlloc memoryAllocMb memoryMb name partitions pods reason slurmName state switch taints
+    expectations hash refused violations
+    ");
 }
 
 #[test]

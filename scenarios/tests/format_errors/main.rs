@@ -72,7 +72,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     8 |   sbacth: -N1
       |   ^^^^^^
       |
-      = help: did you mean `sbatch`? allowed here: at, unchecked, apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, crash, restart, slurmrestd, slurmToken, fault
+      = help: did you mean `sbatch`? allowed here: at, unchecked, apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, reconfigure, slurmNode, scontrol, crash, restart, slurmrestd, slurmToken, fault
     ");
     insta::assert_snapshot!(added("bridge:\n  taintNode: false\n"), @"
     error: unknown key `taintNode` in `bridge`
@@ -81,7 +81,7 @@ fn a_typo_in_a_key_is_found_at_every_level() {
     7 |   taintNode: false
       |   ^^^^^^^^^
       |
-      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, killWaitSeconds, priorityClasses, gang, countOtherPods, unsupported, volumeWaitSeconds, pollSeconds
+      = help: did you mean `taintNodes`? allowed here: schedulerName, slurmRestApi, managedNamespaces, managedNamespaceSelector, mcsLabel, partition, features, slurmRest, leaderElection, clusterId, placeholder, defaultMemory, exclusive, taintNodes, nodes, killWaitSeconds, suspendedJobs, priorityClasses, gang, devices, namespaces, environment, countOtherPods, unsupported, volumeWaitSeconds, pollSeconds
     ");
     insta::assert_snapshot!(added("expect:\n- pods: {phase: Running, cuont: 3}\n"), @"
     error: unknown key `cuont` in `expect[0].pods`
@@ -218,7 +218,7 @@ fn a_step_or_expectation_says_one_thing() {
     7 | - at: 1s
       |   ^^
       |
-      = help: add one of: apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, crash, restart, slurmrestd, slurmToken, fault
+      = help: add one of: apply, delete, scale, patch, cordon, uncordon, sbatch, scancel, slurmNode, scontrol, reconfigure, crash, restart, slurmrestd, slurmToken, fault
     ");
     insta::assert_snapshot!(added("steps:\n- at: 1s\n  cordon: n1\n  uncordon: n1\n"), @"
     error: a step does one thing: `cordon` and `uncordon` are both here
