@@ -40,13 +40,22 @@ pub const KINDS: [(&str, &str); 7] = [
     ("LeaderWorkerSet", "leaderworkersets.leaderworkerset.x-k8s.io"),
 ];
 
+/// Whether a controller of the twin made it. Pods of other people's operators are given by hand.
+fn is_made(object: Object<'_>) -> bool {
+    let makes = |name: &str| {
+        let kind = name.split('/').next().unwrap_or_default();
+        ["DaemonSet", "CronJob"].contains(&kind) || KINDS.iter().any(|(known, _)| *known == kind)
+    };
+    object.controller().is_some_and(|(_, name)| makes(&name))
+}
+
 impl World {
     /// All workloads of these kinds that no controller made, as `Kind namespace/name`.
     pub fn ends(&self) -> BTreeMap<String, End> {
         let mut ends = BTreeMap::new();
         for (kind, resource) in KINDS {
             for object in self.cluster().api().list(resource).map(|object| Object(object)) {
-                if object.controller().is_none() {
+                if !is_made(object) {
                     ends.insert(format!("{kind} {}", object.key()), self.end_of(kind, object));
                 }
             }

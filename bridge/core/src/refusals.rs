@@ -13,8 +13,9 @@ use crate::{
     view::PodView,
 };
 
-/// How long a refusal counts.
-const MEMORY: Span = Span::mins(5);
+/// How long a refusal counts: longer than a Job waits before it replaces the pod, or all its tries
+/// would go to one node.
+const MEMORY: Span = Span::mins(15);
 /// Refusals that are remembered of a node, the latest.
 const MOST: usize = 16;
 

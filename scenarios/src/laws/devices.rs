@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_core::names::{JOB_ID_LABEL, PLACED_SLURM_NODE};
 use drawbridge_fakes::{Change, ChangeKind};
-use drawbridge_sim::{JobId, SlurmNode, Slurmctld};
+use drawbridge_sim::{JobId, JobState, SlurmNode, Slurmctld};
 use serde_json::Value;
 
 use crate::object::Object;
@@ -85,7 +85,8 @@ fn name(result: &Value) -> String {
     format!("{}/{}/{}", part("driver"), part("pool"), part("device"))
 }
 
-/// Whether the job has a device with the number in this one's name. CPUs are counted elsewhere.
+/// Whether the job has a device with the number in this one's name, as far as can be told: CPUs are
+/// counted elsewhere, and a job that was lost while the claim was written has nothing any more.
 fn has(slurm: &Slurmctld, (job, node): &(JobId, SlurmNode), result: &Value) -> bool {
     if result["driver"] == "dra.cpu" {
         return true;
@@ -93,7 +94,8 @@ fn has(slurm: &Slurmctld, (job, node): &(JobId, SlurmNode), result: &Value) -> b
     let device = result["device"].as_str().unwrap_or_default();
     let digits = device.trim_start_matches(|c: char| !c.is_ascii_digit());
     let Ok(index) = digits.parse::<usize>() else { return true };
-    let held = slurm.job(*job).and_then(|job| job.allocation.as_ref());
-    let mut here = held.into_iter().flat_map(|held| &held.nodes).filter(|it| it.node == *node);
+    let running = slurm.job(*job).filter(|job| job.state == JobState::Running);
+    let Some(held) = running.and_then(|job| job.allocation.as_ref()) else { return true };
+    let mut here = held.nodes.iter().filter(|it| it.node == *node);
     here.any(|share| share.gres.values().any(|devices| devices.contains(index)))
 }
