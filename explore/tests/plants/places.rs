@@ -187,10 +187,12 @@ fn requeued() -> Scenario {
 
 /// A cluster whose nodes have other names in Kubernetes.
 fn renamed() -> Scenario {
-    let label = "labels: {slinky.slurm.net/slurm-nodename: ";
-    let nodes = format!(
-        "kubernetes:\n  namespaces: [a, b]\n  nodes:\n  - {{name: alpha, {label}n1}}}}\n  - {{name: beta, {label}n2}}}}\n"
-    );
+    let nodes = "kubernetes:
+  namespaces: [a, b]
+  nodes:
+  - {name: alpha, slurmName: n1}
+  - {name: beta, slurmName: n2}
+";
     let one = apply("1s", &pod("a", "p1", ""));
     of_cluster(&format!("{nodes}{}steps:\n{one}", behaviour("40s")))
 }

@@ -19,16 +19,24 @@ pub(super) struct Bindings {
     scheduler: String,
     /// Pods of ours that are bound and have not ended, by uid.
     bound: BTreeMap<String, Bound>,
-    /// The allocation that the bridge last heard of, and by which request.
-    allocations: BTreeMap<JobId, (Asked, BTreeSet<String>)>,
+    /// What the bridge last heard of a job, and by which request.
+    heard: BTreeMap<JobId, (Asked, Heard)>,
     /// The allocation of its job that a binding on its way was decided on, and the workload that the job
     /// stood for then, by pod and job.
-    sent: BTreeMap<(String, JobId), (BTreeSet<String>, Option<String>)>,
+    sent: BTreeMap<(String, JobId), Heard>,
     /// Jobs with bound pods, by workload, and how many pods each has.
     jobs: BTreeMap<String, BTreeMap<JobId, u32>>,
     /// The least number of members of each group, by `namespace/name`.
     groups: BTreeMap<String, u64>,
     names: Names,
+}
+
+/// A job as the bridge knew it.
+#[derive(Clone)]
+struct Heard {
+    nodes: BTreeSet<String>,
+    /// The workload that it stood for.
+    workload: Option<String>,
 }
 
 /// One bound pod.
@@ -44,7 +52,7 @@ impl Bindings {
         Self {
             scheduler: scheduler.to_owned(),
             bound: BTreeMap::new(),
-            allocations: BTreeMap::new(),
+            heard: BTreeMap::new(),
             sent: BTreeMap::new(),
             jobs: BTreeMap::new(),
             groups: BTreeMap::new(),
@@ -55,14 +63,15 @@ impl Bindings {
     /// The bridge heard of a job. What was asked earlier and comes later is old news.
     pub(super) fn observed(&mut self, asked: Asked, job: &ObservedJob) {
         if let (Some((life, call)), Some((Some((last, newest)), _))) =
-            (asked, self.allocations.get(&job.id))
+            (asked, self.heard.get(&job.id))
             && life == *last
             && call < *newest
         {
             return;
         }
         let nodes = job.allocation.iter().map(|it| it.node.as_str().to_owned()).collect();
-        self.allocations.insert(job.id, (asked, nodes));
+        let workload = mark(&job.admin_comment).map(|mark| mark.workload);
+        self.heard.insert(job.id, (asked, Heard { nodes, workload }));
     }
 
     /// The bridge sends a request. A binding may be under way for long: it is judged by what its
@@ -75,18 +84,18 @@ impl Bindings {
         let job =
             request.body.as_ref().map(|body| &body["metadata"]["annotations"]["slurm.job.id"]);
         let job = job.and_then(Value::as_str).and_then(|job| job.parse().ok()).map(JobId);
-        if let Some((job, (_, nodes))) =
-            job.and_then(|job| Some((job, self.allocations.get(&job)?)))
-        {
-            let sent = (nodes.clone(), workload_of(job, slurm));
+        if let Some((job, (_, heard))) = job.and_then(|job| Some((job, self.heard.get(&job)?))) {
+            // Slurm may have lost its state since.
+            let workload = workload_of(job, slurm).or_else(|| heard.workload.clone());
+            let sent = Heard { nodes: heard.nodes.clone(), workload };
             self.sent.insert((format!("{namespace}/{name}"), job), sent);
         }
     }
 
     /// The allocation that a pod's binding was decided on.
     fn known(&self, pod: Object<'_>, job: JobId) -> Option<&BTreeSet<String>> {
-        let now = || self.allocations.get(&job).map(|(_, nodes)| nodes);
-        self.sent.get(&(pod.key(), job)).map(|(nodes, _)| nodes).or_else(now)
+        let now = || self.heard.get(&job).map(|(_, heard)| &heard.nodes);
+        self.sent.get(&(pod.key(), job)).map(|sent| &sent.nodes).or_else(now)
     }
 
     pub(super) fn kube_change(&mut self, change: &Change, slurm: &Slurmctld) -> Vec<String> {
@@ -126,8 +135,7 @@ impl Bindings {
 
     fn bind(&mut self, pod: Object<'_>, node: &str, slurm: &Slurmctld) -> Vec<String> {
         // Slurm may have lost its state while the binding was on its way.
-        let sent =
-            |job| self.sent.get(&(pod.key(), job)).and_then(|(_, workload)| workload.clone());
+        let sent = |job| self.sent.get(&(pod.key(), job)).and_then(|sent| sent.workload.clone());
         let of =
             pod.job().and_then(|job| Some((job, sent(job).or_else(|| workload_of(job, slurm))?)));
         self.bound.insert(pod.uid().to_owned(), Bound { node: node.to_owned(), of: of.clone() });

@@ -12,6 +12,7 @@ use drawbridge_bridge::slurm::{
 use drawbridge_core::{CallId, Input, SlurmFault, SlurmReply, SlurmRequest, slurm::Via};
 use drawbridge_fakes as fakes;
 use drawbridge_fakes::{Request, Response};
+use drawbridge_sim::{JobState, Time};
 
 use super::{
     SLURM_LATENCY, World,
@@ -33,6 +34,8 @@ const SLURM_USER: &str = "slurm";
 #[derive(Clone)]
 pub(super) struct Answered {
     version: u64,
+    /// From then on it would be another.
+    until: Option<Time>,
     status: u16,
     outcome: Result<SlurmReply, SlurmFault>,
 }
@@ -112,7 +115,10 @@ impl World {
         http: &Request,
     ) -> Result<SlurmReply, SlurmFault> {
         let version = self.slurm.version();
-        let known = self.answers.get(&http.path).filter(|known| known.version == version);
+        let holds = |known: &&Answered| {
+            known.version == version && known.until.is_none_or(|until| self.now < until)
+        };
+        let known = self.answers.get(&http.path).filter(holds);
         if let Some(Answered { status, outcome, .. }) = known.cloned() {
             debug_assert_eq!(outcome, understood(request, &self.slurm.ask(self.now, http)));
             self.note_slurm(http, &status.to_string());
@@ -124,9 +130,16 @@ impl World {
         if self.answers.values().any(|known| known.version != version) {
             self.answers.clear();
         }
-        let answered = Answered { version, status, outcome: outcome.clone() };
+        let until = self.next_begin();
+        let answered = Answered { version, until, status, outcome: outcome.clone() };
         self.answers.insert(http.path.clone(), answered);
         outcome
+    }
+
+    /// When the next job's begin time comes: slurmrestd says it as the start until then.
+    fn next_begin(&self) -> Option<Time> {
+        let waiting = self.slurm.ctld().jobs().filter(|job| job.state == JobState::Pending);
+        waiting.filter_map(|job| job.begin_time).filter(|begin| self.now < *begin).min()
     }
 
     /// Writes down a request and what came of it.
