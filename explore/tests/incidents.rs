@@ -6,8 +6,8 @@ use std::{fs, path::Path};
 use drawbridge_core::{Plant, config::Config};
 use drawbridge_scenarios::{Scenario, format, run};
 
-/// Each scenario in `scenarios/incidents`, with the guard that it shows.
-const INCIDENTS: [(&str, Plant); 11] = [
+/// Scenarios of `scenarios/incidents`, and some of the library, with the guard that each shows.
+const INCIDENTS: [(&str, Plant); 14] = [
     ("bridge_42_more_candidates_than_nodes", Plant::RequiresCandidates),
     ("bridge_48_native_job_beside_pods", Plant::TakesWholeNodes),
     ("bridge_52_foreign_nodes", Plant::AsksForEveryNode),
@@ -19,6 +19,9 @@ const INCIDENTS: [(&str, Plant); 11] = [
     ("operator_133_drain_both_ways", Plant::HidesDrains),
     ("operator_255_name_mapping", Plant::IgnoresWorkers),
     ("operator_79_unknown_node", Plant::RemembersNodes),
+    ("../allocation_forbidden", Plant::TrustsAllocations),
+    ("../volume_where_slurm_says", Plant::BindsBeforeVolumes),
+    ("../kubelet_refuses", Plant::ForgetsRefusals),
 ];
 
 #[test]

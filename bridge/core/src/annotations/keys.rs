@@ -82,6 +82,8 @@ pub fn annotation_page() -> String {
          | key | as in sbatch | right is | example | what it does |\n|---|---|---|---|---|\n{rows}\n\
          Besides them:\n\n\
          - `{DISTRIBUTION}`: `block` (ranks fill one node, then the next) or `cyclic` (one to each node in turn).\n\
+         - `drawbridge.dev/gang`: `\"true\"` on an Indexed Job, MPIJob, PyTorchJob or RayCluster makes one job of its\n  \
+           pods (docs/bridge.md).\n\
          - A dependency on a pod or PodGroup by name becomes one on its Slurm job, as soon as it has one. What\n  \
            is already over is judged by the pod's phase, so it doesn't matter whether Slurm still knows the job.\n\
          - `spec.activeDeadlineSeconds` of the pod or its Job becomes a time limit, rounded up to minutes and\n  \
