@@ -172,6 +172,8 @@ async fn serve(listener: TcpListener, way: Way) {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
+                // Answers are small: none waits for the client to acknowledge the one before.
+                let _ = stream.set_nodelay(true);
                 let way = way.clone();
                 tokio::spawn(async move {
                     way.shake_hands(stream).await;

@@ -85,6 +85,12 @@ impl Api {
     }
 }
 
+/// Rests after a look: at least so long, and four times as long as the look took, so that whoever looks at
+/// ten thousand jobs isn't what is measured.
+pub(crate) async fn rest(began: Instant, least: Duration) {
+    sleep(least.max(began.elapsed() * 4)).await;
+}
+
 /// Looks again and again until there is something, for at most so long.
 pub(crate) async fn until<T, F>(
     what: &str,

@@ -14,14 +14,11 @@ use drawbridge_bridge::slurm::types::Job;
 use drawbridge_core::names::{FINALIZER, JOB_ID_LABEL};
 use drawbridge_sim::expand_hostlist;
 use serde_json::Value;
-use tokio::{
-    task::JoinHandle,
-    time::{Instant, sleep},
-};
+use tokio::{task::JoinHandle, time::Instant};
 
 use crate::{
     Trouble,
-    api::{Api, until},
+    api::{Api, rest, until},
     slurm::Slurm,
 };
 
@@ -62,6 +59,7 @@ impl Observer {
         let looking = seen.clone();
         let task = tokio::spawn(async move {
             loop {
+                let began = Instant::now();
                 // Pods first: a job that a pod names was there before.
                 let pods = api.list(&format!("/api/v1/namespaces/{namespace}/pods")).await;
                 let jobs = slurm.jobs().await;
@@ -69,7 +67,7 @@ impl Observer {
                     let mut seen = looking.lock().unwrap_or_else(PoisonError::into_inner);
                     seen.look(&pods, &jobs, &cluster_id);
                 }
-                sleep(Duration::from_millis(250)).await;
+                rest(began, Duration::from_millis(250)).await;
             }
         });
         Self { seen, task }

@@ -37,7 +37,7 @@ use super::{
     calls::Call,
     effects,
     http::{HttpMethod, HttpRequest},
-    reply::{Answered, Body, Reply},
+    reply::{Answered, Body, Reply, Sieve},
 };
 
 pub use crate::stream::{Dial, Dialling};
@@ -80,11 +80,18 @@ impl Settings {
 /// The number of a request, so that a server's log and ours can be laid side by side.
 pub const REQUEST_ID: &str = "x-request-id";
 
-/// How long a reply is waited for, and under which number the request goes.
-#[derive(Clone, Copy)]
+/// How long a reply is waited for, under which number the request goes, and what of the reply is kept.
 struct Terms<'a> {
     limit: Duration,
     id: Option<&'a str>,
+    sieve: Option<Sieve>,
+}
+
+impl Terms<'_> {
+    /// All of a reply that comes within this time.
+    fn within(limit: Duration) -> Self {
+        Self { limit, id: None, sieve: None }
+    }
 }
 
 /// A client of one or several slurmrestd.
@@ -163,7 +170,7 @@ impl Client {
         let request = call.request(via.version);
         let request = request.map_err(|unserved| unserved_fault(&unserved.to_string()))?;
         let answer = |status, body: &[u8]| call.answer(&Reply { status, body: Body::Bytes(body) });
-        self.measured(C::NAME, via.endpoint, &request, Terms { limit, id: None }, answer).await
+        self.measured(C::NAME, via.endpoint, &request, Terms::within(limit), answer).await
     }
 
     /// Performs a request of the core's: exactly one request, under this number. Whoever has waited long
@@ -179,7 +186,7 @@ impl Client {
         let answer = |status, body: &[u8]| {
             effects::decode(request, &Reply { status, body: Body::Bytes(body) })
         };
-        let terms = Terms { limit: Duration::MAX, id: Some(id) };
+        let terms = Terms { limit: Duration::MAX, id: Some(id), sieve: effects::sieve(request) };
         self.measured(effects::name(request), via.endpoint, &http, terms, answer).await
     }
 
@@ -197,7 +204,7 @@ impl Client {
             call.answer(&reply)?;
             Ok(reply.body.read()?)
         };
-        self.measured(C::NAME, via.endpoint, &request, Terms { limit, id: None }, answer).await
+        self.measured(C::NAME, via.endpoint, &request, Terms::within(limit), answer).await
     }
 
     /// The answer to a call, and the text of the reply, for those who print some of it as it is.
@@ -213,7 +220,7 @@ impl Client {
             let answered = call.answer(&Reply { status, body: Body::Bytes(body) })?;
             Ok((answered.value, String::from_utf8_lossy(body).into_owned()))
         };
-        self.measured(C::NAME, via.endpoint, &request, Terms { limit, id: None }, answer).await
+        self.measured(C::NAME, via.endpoint, &request, Terms::within(limit), answer).await
     }
 
     /// What was sent so far, by call and by outcome.
@@ -231,8 +238,8 @@ impl Client {
     ) -> Result<T, SlurmFault> {
         let began = Instant::now();
         let exchanged = self.exchange(endpoint, request, terms).await;
-        let bytes = exchanged.as_ref().map_or(0, |(_, body)| body.len());
-        let outcome = exchanged.and_then(|(status, body)| answer(status, &body));
+        let bytes = exchanged.as_ref().map_or(0, |came| came.bytes);
+        let outcome = exchanged.and_then(|came| answer(came.status, &came.body));
         if let Ok(mut metrics) = self.metrics.lock() {
             metrics.count(name, Outcome::of(outcome.as_ref().err()), began.elapsed(), bytes);
         }
@@ -244,8 +251,8 @@ impl Client {
         &self,
         endpoint: usize,
         request: &HttpRequest,
-        Terms { limit, id }: Terms<'_>,
-    ) -> Result<(u16, Bytes), SlurmFault> {
+        Terms { limit, id, sieve }: Terms<'_>,
+    ) -> Result<Came, SlurmFault> {
         let Some(endpoint) = self.endpoints.get(endpoint) else {
             let why = format!("there is no slurmrestd number {endpoint}");
             return Err(SlurmFault::Unreachable { why });
@@ -254,7 +261,8 @@ impl Client {
         let exchange = async {
             let reply = endpoint.http.request(http).await.map_err(|error| sending(&error))?;
             let status = reply.status().as_u16();
-            Ok((status, self.body(reply.into_body()).await?))
+            let (body, bytes) = self.body(reply.into_body(), sieve).await?;
+            Ok(Came { status, body, bytes })
         };
         let late =
             || SlurmFault::Lost { why: format!("nothing came within {} s", limit.as_secs_f32()) };
@@ -300,8 +308,16 @@ impl Client {
         Ok(http)
     }
 
-    async fn body(&self, body: Incoming) -> Result<Bytes, SlurmFault> {
-        let read = whole(Limited::new(body, self.largest_reply)).await;
+    async fn body(
+        &self,
+        body: Incoming,
+        sieve: Option<Sieve>,
+    ) -> Result<(Bytes, usize), SlurmFault> {
+        let body = Limited::new(body, self.largest_reply);
+        let read = match sieve {
+            None => whole(body).await.map(|body| (body.clone(), body.len())),
+            Some(sieve) => sifted(body, sieve).await,
+        };
         read.map_err(|error| {
             if error.is::<LengthLimitError>() {
                 let mib = self.largest_reply >> 20;
@@ -312,6 +328,28 @@ impl Client {
             SlurmFault::Lost { why: chain(error.as_ref()) }
         })
     }
+}
+
+/// What came back: how many bytes it was, and what was kept of it.
+struct Came {
+    status: u16,
+    body: Bytes,
+    bytes: usize,
+}
+
+/// Reads a body of which only a part is wanted.
+async fn sifted(
+    mut body: Limited<Incoming>,
+    mut sieve: Sieve,
+) -> Result<(Bytes, usize), Box<dyn std::error::Error + Send + Sync>> {
+    let mut bytes = 0;
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            bytes += data.len();
+            sieve.push(&data);
+        }
+    }
+    Ok((sieve.into_kept().freeze(), bytes))
 }
 
 /// Reads a body into one piece. Pieces that are put together afterwards would need twice its room.

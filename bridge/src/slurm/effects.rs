@@ -13,7 +13,7 @@ use super::{
         UpdateNode,
     },
     http::HttpRequest,
-    reply::{Garbled, Reply},
+    reply::{Garbled, Reply, Sieve},
     types::observed::{JobSketch, observed},
 };
 
@@ -62,6 +62,11 @@ pub(crate) fn name(request: &SlurmRequest) -> &'static str {
         SlurmRequest::DeleteNode(_) => DeleteNode::NAME,
         SlurmRequest::Reservations => Reservations::NAME,
     }
+}
+
+/// What is to be kept of a reply that may be too long to be kept whole.
+pub(crate) fn sieve(request: &SlurmRequest) -> Option<Sieve> {
+    matches!(request, SlurmRequest::Jobs).then(JobSketches::sieve)
 }
 
 /// What slurmrestd's reply to this request means.

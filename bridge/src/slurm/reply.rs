@@ -5,6 +5,7 @@
 //! ```
 
 mod infinity;
+mod sieve;
 
 use std::fmt;
 
@@ -13,6 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::types::wire;
+
+pub(crate) use sieve::Sieve;
 
 /// What came back.
 #[derive(Clone, Copy, Debug)]

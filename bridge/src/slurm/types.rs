@@ -58,6 +58,12 @@ macro_rules! wire {
         #[serde(default)]
         #[allow(missing_docs, reason = "named as on the wire; the vendor's document explains them")]
         pub struct $name { $($(#[$note])* pub $field: $kind,)* }
+
+        #[allow(dead_code, reason = "of most types nobody asks for them")]
+        impl $name {
+            /// The names of its fields.
+            pub(crate) const KEYS: &[&str] = &[$(stringify!($field),)*];
+        }
     )*};
 }
 pub(crate) use wire;

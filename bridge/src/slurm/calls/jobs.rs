@@ -4,10 +4,10 @@ use drawbridge_core::{SlurmFault, slurm::ApiVersion};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Call, JobDescription, Listed, Listing, Unserved, list, served, slurm};
+use super::{Call, Item, JobDescription, Listed, Listing, Unserved, list, served, slurm};
 use crate::slurm::{
     http::{HttpRequest, escape},
-    reply::{Envelope, Garbled, Reply},
+    reply::{Envelope, Garbled, Reply, Sieve},
     types::{Job, Number, observed::JobSketch, wire},
 };
 
@@ -182,6 +182,13 @@ impl Call for Jobs {
 
     fn read(&self, reply: &Reply<'_>) -> Result<Self::Answer, SlurmFault> {
         Ok(list(reply)?)
+    }
+}
+
+impl JobSketches {
+    /// Lets through what is looked at.
+    pub(crate) fn sieve() -> Sieve {
+        Sieve::new(JobSketch::KEY, JobSketch::KEYS)
     }
 }
 
