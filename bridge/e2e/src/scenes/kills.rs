@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_bridge::slurm::types::Job;
 use drawbridge_core::names::POD_GROUP_LABEL;
 use drawbridge_sim::Seed;
 use rand_chacha::{ChaCha8Rng, rand_core::Rng};
@@ -38,12 +39,12 @@ pub(super) async fn leaders_are_killed(stage: &mut Stage) -> Played {
     }
     let began = Instant::now();
     crowd.all_ended(stage).await?;
+    let caught_up = began.elapsed();
     crowd.each_had_one_job(stage).await?;
     crowd.remove(stage).await?;
-    let bound = Duration::from_secs(60);
-    match began.elapsed() < bound {
+    match caught_up < Duration::from_secs(60) {
         true => Ok(None),
-        false => Err(format!("it took {:?} to catch up", began.elapsed())),
+        false => Err(format!("it took {caught_up:?} to catch up")),
     }
 }
 
@@ -107,32 +108,38 @@ impl Crowd {
     }
 
     async fn all_ended(&self, stage: &Stage) -> Result<(), Trouble> {
-        for name in self.left_alone.keys() {
-            stage.phase(name, "Succeeded", 120).await?;
-        }
-        Ok(())
+        until("everybody has succeeded", Duration::from_secs(120), async || {
+            let pods = stage.api.list(&stage.path("pods")).await?;
+            let names = pods.iter().filter(|pod| pod["status"]["phase"] == "Succeeded");
+            let over: BTreeSet<&str> =
+                names.filter_map(|pod| pod["metadata"]["name"].as_str()).collect();
+            let missing = self.left_alone.keys().filter(|name| !over.contains(name.as_str()));
+            none(&missing.cloned().collect::<Vec<_>>())
+        })
+        .await
     }
 
     /// Of a workload's jobs, exactly one ever had nodes, and it is accounted as completed.
     async fn each_had_one_job(&self, stage: &Stage) -> Result<(), Trouble> {
         let completed = stage.accounted("COMPLETED");
-        let bare = self.left_alone.iter().filter(|(name, _)| name.starts_with("pod-"));
-        for (name, uid) in bare {
-            until(&format!("{name} had one job"), Duration::from_secs(40), async || {
-                let jobs = stage.slurm.jobs().await?;
-                let ours = jobs
-                    .iter()
-                    .filter(|job| workload(job, &stage.cluster_id).as_deref() == Some(uid));
-                let ran: Vec<_> = ours.filter(|job| !job.nodes.is_empty()).collect();
-                match &ran[..] {
-                    [job] if account(job).as_deref() == Some(completed) => Ok(Some(())),
-                    [job] => Err(format!("job {} is {:?}", job.job_id, job.job_state)),
-                    several => Err(format!("{} jobs of it had nodes", several.len())),
+        until("each had one job", Duration::from_secs(60), async || {
+            let jobs = stage.slurm.jobs().await?;
+            let mut ran: BTreeMap<String, Vec<&Job>> = BTreeMap::new();
+            for job in jobs.iter().filter(|job| !job.nodes.is_empty()) {
+                let workload = workload(job, &stage.cluster_id).unwrap_or_default();
+                ran.entry(workload).or_default().push(job);
+            }
+            let bare = self.left_alone.iter().filter(|(name, _)| name.starts_with("pod-"));
+            let wrong = bare.filter_map(|(name, uid)| match ran.get(uid).map(Vec::as_slice) {
+                Some([job]) if account(job).as_deref() == Some(completed) => None,
+                Some([job]) => Some(format!("{name}: job {} is {:?}", job.job_id, job.job_state)),
+                several => {
+                    Some(format!("{name}: {} jobs had nodes", several.unwrap_or_default().len()))
                 }
-            })
-            .await?;
-        }
-        Ok(())
+            });
+            none(&wrong.collect::<Vec<_>>())
+        })
+        .await
     }
 
     async fn remove(&self, stage: &Stage) -> Result<(), Trouble> {
@@ -151,8 +158,13 @@ impl Crowd {
                 .filter(|name| *name != "limited")
                 .map(str::to_owned)
                 .collect();
-            if names.is_empty() { Ok(Some(())) } else { Err(names.join(" ")) }
+            none(&names)
         })
         .await
     }
+}
+
+/// Done, if nobody is left.
+fn none(left: &[String]) -> Result<Option<()>, Trouble> {
+    if left.is_empty() { Ok(Some(())) } else { Err(left.join("; ")) }
 }
